@@ -1,0 +1,128 @@
+import type { Generation, Lease } from './generation.js';
+import type { Readiness, RefreshStatus, RoundRecord } from './status.js';
+import type { JsonObject, ToolDefinition } from './tool.js';
+
+/**
+ * Time and chance as arguments. `now` is monotonic (it never jumps with the wall clock); `date` is the wall clock, for
+ * records that people read. Tests hand in a manual clock.
+ */
+export interface Clock {
+  /** Milliseconds of a monotonic clock with an arbitrary start. */
+  now(): number;
+  /** The wall-clock time. */
+  date(): Date;
+  /** Calls `run` once after `delayMs`; delays of any length are safe. Returns a function that cancels it. */
+  after(delayMs: number, run: () => void): () => void;
+  /** A random number in [0, 1). */
+  random(): number;
+}
+
+/** What the library logs through; a winston logger fits. The message is constant per transition, data goes in the fields. */
+export interface Logger {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+/** Where one toolset is, as the index names it. */
+export interface ToolsetEndpoint {
+  /** The toolset's name: the key in the index. */
+  readonly name: string;
+  /** The URL of its MCP endpoint (Streamable HTTP). */
+  readonly url: string;
+  /** Headers for every request of the session (service credentials from the index). */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Names of request headers, lower case, that this toolset wants from the user of a run (CONTRACT.md 7.6). */
+  readonly credentialHeaders: readonly string[];
+}
+
+/** One complete walk over a toolset's tool list, not yet judged. */
+export interface ToolsetList {
+  /** Every entry of every page, as raw JSON, in the order in which they came. */
+  readonly tools: readonly ToolDefinition[];
+  /** The server's instructions from the handshake, raw. */
+  readonly instructions: string | undefined;
+  /** False when the server does not declare the `tools` capability; then `tools` is empty because nothing was asked. */
+  readonly declaresTools: boolean;
+}
+
+/** What a session knows about its connection right now. */
+export interface SessionStatus {
+  /**
+   * `connecting`: no usable connection yet. `watching`: the subscription is really open now. `polling`: the toolset answers,
+   * but cannot push at present. `closed`: closed on this side. (`failing` of CONTRACT.md 4.3 is decided by the lists, in refresh/.)
+   */
+  readonly push: 'connecting' | 'watching' | 'polling' | 'closed';
+  /** The negotiated protocol version, for example `2025-11-25`. */
+  readonly protocol: string | undefined;
+  readonly server: { readonly name: string; readonly version: string } | undefined;
+}
+
+/** What a session tells its owner. Called synchronously; the receiver must return at once. */
+export interface SessionEvents {
+  /** "Something may have changed": a notification arrived, or the stream or the session had to be opened anew. */
+  signal(kind: 'notification' | 'reconnect'): void;
+  /** The status changed. */
+  status(status: SessionStatus): void;
+  /** A view may have changed: `resources/list_changed` (no URI) or `resources/updated`. */
+  viewsChanged(uri: string | undefined): void;
+}
+
+export interface ToolCallRequest {
+  /** The tool's own name, as its toolset defined it. */
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** Request headers of this one call: the user's declared credentials. Never kept. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How long to wait for the answer or for the next progress notification, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface ToolCallResult {
+  /** MCP content blocks, as received. */
+  readonly content: readonly JsonObject[];
+  readonly structuredContent?: unknown;
+  readonly isError: boolean;
+  readonly meta?: JsonObject;
+}
+
+/** One long-lived MCP client connection to one toolset (CONTRACT.md 4). */
+export interface ToolsetSession {
+  readonly endpoint: ToolsetEndpoint;
+  status(): SessionStatus;
+  /** Makes sure that there is a usable connection, with its stream open where the toolset can push. Concurrent callers share one attempt. Throws a CodedError. */
+  connect(signal: AbortSignal): Promise<void>;
+  /** Walks over the whole tool list. Throws a CodedError; never returns a part. */
+  list(signal: AbortSignal): Promise<ToolsetList>;
+  /** Calls a tool. Throws a CodedError when there is no answer; a tool's own error is a result with `isError`. */
+  call(request: ToolCallRequest): Promise<ToolCallResult>;
+  /** Closes the notification stream and opens it anew (a signal was missed). */
+  reopenStream(): void;
+  /** Replaces the connection by a fresh one, new before old (changed headers). */
+  renew(endpoint: ToolsetEndpoint): void;
+  /** Ends everything; the DELETE of the server's session is waited for at most one second. */
+  close(): Promise<void>;
+}
+
+/** How an agent's tools reach their toolsets. The session is looked up when the call is made, so a session that was re-opened meanwhile serves older generations too. */
+export interface Sessions {
+  /** @param toolset the toolset's identity, {@link import('./snapshot.js').Snapshot.id}. */
+  call(toolset: string, request: ToolCallRequest): Promise<ToolCallResult>;
+}
+
+/**
+ * What the HTTP side needs of whoever keeps the agent current; `ToolsetRefresher` is one. With a plain function in its
+ * place, a host serves runs on an agent that it keeps itself (CONTRACT.md 12.2).
+ */
+export interface LiveAgents<Agent> {
+  /** Takes the live generation for one run; undefined before the first generation. */
+  lease(): Lease<Agent> | undefined;
+  /** The live generation, for looking only; undefined before the first. */
+  readonly current: Generation<Agent> | undefined;
+  status(): RefreshStatus;
+  readiness(): Readiness;
+  /** Waits for a round that opens after this call and answers its record. Rejects with a RangeError for a toolset that the index does not name. */
+  refresh(options?: { readonly toolset?: string; readonly signal?: AbortSignal }): Promise<RoundRecord>;
+}
