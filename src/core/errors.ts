@@ -8,25 +8,43 @@
  * - `rarely`: the toolset refused us (401, 403).
  */
 export const ERROR_CODES = {
-  TOOLSET_UNREACHABLE: { patience: 'soon', text: 'No connection to the toolset could be made, or it broke before the answer was complete.' },
+  TOOLSET_UNREACHABLE: {
+    patience: 'soon',
+    text: 'No connection to the toolset could be made, or it broke before the answer was complete.',
+  },
   TOOLSET_UNKNOWN_HOST: { patience: 'soon', text: "The host name in the toolset's URL does not resolve." },
   TOOLSET_CERTIFICATE: { patience: 'soon', text: "The toolset's TLS certificate is expired or not trusted." },
   TOOLSET_SERVER_ERROR: { patience: 'soon', text: 'The toolset answered with a 5xx status.' },
   TOOLSET_RATE_LIMITED: { patience: 'later', text: 'The toolset answered 429 (too many requests) or 408.' },
-  TOOLSET_UNAUTHORIZED: { patience: 'rarely', text: 'The toolset answered 401 or 403: the service credentials are missing or not accepted.' },
+  TOOLSET_UNAUTHORIZED: {
+    patience: 'rarely',
+    text: 'The toolset answered 401 or 403: the service credentials are missing or not accepted.',
+  },
   TOOLSET_REFUSED: { patience: 'later', text: 'The toolset answered with a 4xx status or an unexpected redirect.' },
-  TOOLSET_NOT_MCP: { patience: 'later', text: 'The answer is not MCP: another content type (for example an HTML sign-in page), or no JSON.' },
+  TOOLSET_NOT_MCP: {
+    patience: 'later',
+    text: 'The answer is not MCP: another content type (for example an HTML sign-in page), or no JSON.',
+  },
   TOOLSET_PROTOCOL_ERROR: { patience: 'later', text: 'The toolset answered with a JSON-RPC error.' },
   TOOLSET_VERSION_UNSUPPORTED: { patience: 'later', text: 'The toolset speaks no protocol version that this service knows.' },
   TOOLSET_ENTRY_INVALID: { patience: 'later', text: "The index's entry for this toolset cannot be used (URL, transport or headers)." },
   SESSION_LOST: { patience: 'soon', text: 'The toolset no longer knows the MCP session.' },
   LIST_TIMEOUT: { patience: 'soon', text: 'The tool list was not complete within MCP_AGENT_API_LIST_TIMEOUT_SECONDS.' },
-  LIST_INCOMPLETE: { patience: 'later', text: 'The walk over the pages did not reach the end: a page is missing, a cursor came twice, or there are too many pages.' },
-  LIST_MALFORMED: { patience: 'later', text: 'A page of the tool list is not what MCP asks for, for example `tools: null` or an entry that is no tool.' },
+  LIST_INCOMPLETE: {
+    patience: 'later',
+    text: 'The walk over the pages did not reach the end: a page is missing, a cursor came twice, or there are too many pages.',
+  },
+  LIST_MALFORMED: {
+    patience: 'later',
+    text: 'A page of the tool list is not what MCP asks for, for example `tools: null` or an entry that is no tool.',
+  },
   LIST_TOO_LARGE: { patience: 'later', text: 'The tool list is larger than the bounds of CONTRACT.md 14.1 (bytes, tools or pages).' },
   TOOLS_CAPABILITY_LOST: { patience: 'later', text: 'The toolset had tools and no longer declares the `tools` capability.' },
   CALL_TIMEOUT: { patience: 'soon', text: 'The tool call was not answered in time.' },
-  CALL_OUTCOME_UNKNOWN: { patience: 'soon', text: 'The connection broke during a tool call. The tool may or may not have run, so the call was not repeated.' },
+  CALL_OUTCOME_UNKNOWN: {
+    patience: 'soon',
+    text: 'The connection broke during a tool call. The tool may or may not have run, so the call was not repeated.',
+  },
   CALL_CANCELLED: { patience: 'soon', text: 'The tool call was cancelled.' },
   TOOL_GONE: { patience: 'later', text: 'The toolset no longer has this tool.' },
   SESSION_CLOSED: { patience: 'soon', text: 'The session was closed on this side.' },
