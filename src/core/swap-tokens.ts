@@ -24,7 +24,7 @@ export function payToken(bucket: SwapTokens, now: number): SwapTokens {
   return { left: Math.max(0, tokensAt(bucket, now) - 1), at: now };
 }
 
-/** When the next whole token is there. */
-export function nextTokenAt(bucket: SwapTokens, now: number): number {
-  return now + Math.max(0, 1 - tokensAt(bucket, now)) * MS_PER_TOKEN;
+/** When a whole token is there; a time that has passed when one is there already. */
+export function tokenAt({ left, at }: SwapTokens): number {
+  return at + Math.max(0, 1 - left) * MS_PER_TOKEN;
 }

@@ -1,0 +1,158 @@
+import { afterNotification } from './echo.js';
+import { afterSignal, atOnce } from './quiet-window.js';
+import { change, changeToolset, type Draft, mergeAsks, PLAIN_ASK } from './round-draft.js';
+import type { Ask, Membership, Toolset } from './round-state.js';
+import type { Trigger } from './status.js';
+import { hasToken, tokenAt } from './swap-tokens.js';
+
+/** A list that has run for so long gives up its place and leaves its round (CONTRACT.md 3.3). */
+const LATE_MS = 2_000;
+/** A failing toolset that calls for attention is not asked more often than this. */
+const CALLED_RETRY_MS = 2_000;
+/** When an empty list is confirmed, counted from the first empty one (CONTRACT.md 3.8). */
+export const CONFIRM_MS = [2_000, 10_000, 30_000] as const;
+
+/** A toolset is to be listed, not before `at`; a round opens for it. */
+export function makeDue(draft: Draft, id: string, ask: Ask, at = draft.moment.now): void {
+  const toolset = draft.toolsets.get(id);
+  if (toolset === undefined) return;
+  const due = { ...mergeAsks(toolset.due, ask), at: Math.min(toolset.due?.at ?? Number.POSITIVE_INFINITY, at) };
+  changeToolset(draft, id, { due });
+  if (at <= draft.moment.now) openWindow(draft, ask.trigger);
+}
+
+export function openWindow(draft: Draft, trigger: Trigger): void {
+  const { window, settings } = draft.state;
+  change(draft, { window: afterSignal(window, { now: draft.moment.now, debounceMs: settings.debounceMs, trigger }) });
+}
+
+export function openAtOnce(draft: Draft, trigger: Trigger): void {
+  change(draft, { window: atOnce(draft.state.window, { now: draft.moment.now, trigger }) });
+}
+
+/** A signal about one toolset (CONTRACT.md 2.5). */
+export function receiveSignal(draft: Draft, id: string, trigger: Trigger): void {
+  const toolset = draft.toolsets.get(id);
+  if (toolset === undefined) return;
+  const { now } = draft.moment;
+  const notified = trigger === 'notification';
+  let waitMs = 0;
+  if (notified) {
+    const after = afterNotification(toolset.echo, now);
+    waitMs = after.waitMs;
+    changeToolset(draft, id, { echo: after.echo, notifiedAt: now, suspectUntil: null });
+  }
+  const ask: Ask = { ...PLAIN_ASK, trigger, notified, waited: waitMs > 0 };
+  if (toolset.failure !== null) {
+    // A failing toolset stays out of the rounds, but a sign of life brings its next try forward.
+    if (toolset.work.doing === 'retrying') {
+      const at = Math.max(now + draft.state.settings.debounceMs, toolset.failure.triedAt + CALLED_RETRY_MS);
+      changeToolset(draft, id, { work: { doing: 'retrying', at: Math.min(toolset.work.at, at) } });
+    } else {
+      changeToolset(draft, id, { due: { ...mergeAsks(toolset.due, ask), at: now } });
+    }
+    return;
+  }
+  makeDue(draft, id, ask, now + waitMs);
+}
+
+/** Sets the time of the next poll. The first one falls anywhere in the interval, so that polls spread over it (CONTRACT.md 3.11). */
+export function schedulePoll(draft: Draft, toolset: Toolset, turn: 'first' | 'next'): void {
+  const { pollMs, pollingMs } = draft.state.settings;
+  if (pollMs === 0) return;
+  const interval = toolset.watching ? pollMs : Math.min(pollMs, pollingMs);
+  const chance = draft.moment.random();
+  const delay = turn === 'first' ? interval * (0.1 + 0.9 * chance) : interval * (0.9 + 0.2 * chance);
+  changeToolset(draft, toolset.id, { pollAt: draft.moment.now + delay });
+}
+
+export function startList(draft: Draft, toolset: Toolset, role: 'round' | 'retry', ask: Ask): void {
+  const list = draft.state.lastList + 1;
+  change(draft, { lastList: list });
+  changeToolset(draft, toolset.id, {
+    due: null,
+    verdict: null,
+    work: { doing: 'listing', list, ask, role, askedAt: draft.moment.now, startedAt: null, leftPlace: false },
+  });
+  draft.effects.push({ type: 'list', id: toolset.id, list, notified: ask.notified });
+}
+
+export function setMembership(draft: Draft, id: string, membership: Membership | undefined): void {
+  const { phase } = draft.state;
+  if (phase.kind !== 'listing') return;
+  const members = new Map(phase.round.members);
+  if (membership === undefined) members.delete(id);
+  else if (members.has(id)) members.set(id, membership);
+  change(draft, { phase: { kind: 'listing', round: { ...phase.round, members } } });
+}
+
+/** Whatever was to happen by now happens. */
+export function passTime(draft: Draft): void {
+  for (const toolset of [...draft.toolsets.values()]) {
+    if (nextOf(toolset) <= draft.moment.now) passTimeOf(draft, toolset);
+  }
+}
+
+function passTimeOf(draft: Draft, toolset: Toolset): void {
+  const { now } = draft.moment;
+  const { id, work, waiting } = toolset;
+  if (work.doing === 'listing' && work.startedAt !== null && !work.leftPlace && now >= work.startedAt + LATE_MS) {
+    draft.effects.push({ type: 'leave-place', id, list: work.list });
+    changeToolset(draft, id, { work: { ...work, leftPlace: true, role: work.role === 'round' ? 'late' : work.role } });
+    if (work.role === 'round') setMembership(draft, id, { kind: 'late' });
+  }
+  if (work.doing === 'retrying' && now >= work.at) {
+    startList(draft, toolset, 'retry', { ...PLAIN_ASK, trigger: 'reconnect' });
+  }
+  if (toolset.pollAt !== null && now >= toolset.pollAt) {
+    schedulePoll(draft, toolset, 'next');
+    if (toolset.failure === null && work.doing === 'resting') makeDue(draft, id, { ...PLAIN_ASK, trigger: 'poll', polled: true });
+  }
+  if (toolset.suspectUntil !== null && now >= toolset.suspectUntil) {
+    changeToolset(draft, id, { suspectUntil: null, missedSignals: toolset.missedSignals + 1 });
+    draft.effects.push({ type: 'missed', id });
+  }
+  if (waiting !== null && now >= waitingUntil(toolset)) passWaiting(draft, toolset, waiting);
+}
+
+function passWaiting(draft: Draft, toolset: Toolset, waiting: NonNullable<Toolset['waiting']>): void {
+  switch (waiting.reason) {
+    case 'empty':
+      makeDue(draft, toolset.id, { ...PLAIN_ASK, trigger: waiting.ask.trigger, confirming: true });
+      return;
+    case 'rejected':
+      changeToolset(draft, toolset.id, { waiting: { ...waiting, retryAt: undefined } });
+      break;
+    case 'flapping':
+      if (!hasToken(toolset.tokens, draft.moment.now)) return;
+      break;
+  }
+  const { snapshot, ask } = waiting;
+  changeToolset(draft, toolset.id, { verdict: { kind: 'complete', snapshot, ask, from: 'waiting', announced: true } });
+  openAtOnce(draft, ask.trigger);
+}
+
+/** When what a held list waits for comes; infinite while something is under way already. */
+function waitingUntil({ waiting, verdict, due, work, tokens }: Toolset): number {
+  if (waiting === null || verdict !== null || work.doing !== 'resting') return Number.POSITIVE_INFINITY;
+  switch (waiting.reason) {
+    case 'empty':
+      return due?.confirming ? Number.POSITIVE_INFINITY : waiting.since + (CONFIRM_MS[waiting.confirmed] ?? Number.POSITIVE_INFINITY);
+    case 'flapping':
+      return tokenAt(tokens);
+    case 'rejected':
+      return waiting.retryAt ?? Number.POSITIVE_INFINITY;
+  }
+}
+
+/** When time alone next changes something about this toolset. */
+export function nextOf(toolset: Toolset): number {
+  const { work, due, pollAt, suspectUntil } = toolset;
+  let next = waitingUntil(toolset);
+  if (work.doing === 'listing' && work.startedAt !== null && !work.leftPlace) next = Math.min(next, work.startedAt + LATE_MS);
+  if (work.doing === 'retrying') next = Math.min(next, work.at);
+  if (pollAt !== null) next = Math.min(next, pollAt);
+  if (suspectUntil !== null) next = Math.min(next, suspectUntil);
+  if (due !== null && work.doing !== 'listing' && toolset.failure === null) next = Math.min(next, due.at);
+  return next;
+}

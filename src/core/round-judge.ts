@@ -1,0 +1,239 @@
+import { rebuildDelayMs } from './backoff.js';
+import { afterNotifiedList } from './echo.js';
+import type { CodedError } from './errors.js';
+import { change, changeToolset, type Draft, liveSnapshot, PLAIN_ASK } from './round-draft.js';
+import { CONFIRM_MS, makeDue, openAtOnce } from './round-due.js';
+import type { CatalogChange, ConcludedRound, OpenRound, RoundEvent, Toolset, Verdict, Waiting } from './round-state.js';
+import type { Snapshot } from './snapshot.js';
+import type { Outcome } from './status.js';
+import { hasToken, payToken } from './swap-tokens.js';
+
+/** The first generation waits so long for the others after the first toolset has answered (CONTRACT.md 11.1). */
+export const START_WAIT_MS = 2_000;
+/** The one more list after a notified list without change (CONTRACT.md 3.9). */
+const FOLLOW_UP_MS = 1_000;
+/** A change that a poll found may still be announced for so long (CONTRACT.md 2.5). */
+const ANNOUNCE_MS = 2_000;
+
+/** Whether a round has all that it waits for. */
+export function resultsAreIn(draft: Draft, round: OpenRound): boolean {
+  if (draft.state.live === null) return mayBuildFirst(draft);
+  for (const { kind } of round.members.values()) if (kind === 'listing' || kind === 'asking') return false;
+  return true;
+}
+
+function mayBuildFirst({ state, toolsets, moment }: Draft): boolean {
+  if (state.firstAnswerAt === null) return false;
+  if (moment.now >= state.firstAnswerAt + START_WAIT_MS) return true;
+  for (const toolset of toolsets.values()) if (toolset.listedAt === null) return false;
+  return true;
+}
+
+/** Names in the live catalog that no toolset of the index bears any more. */
+export function removedNames({ state, toolsets }: Draft): string[] {
+  if (state.live === null) return [];
+  const names = new Set([...toolsets.values()].map(({ name }) => name));
+  return state.live.snapshots.map(({ toolset }) => toolset).filter((name) => !names.has(name));
+}
+
+/** Every list of the round has completed, failed or left: what does that come to? */
+export function concludeListing(draft: Draft, round: OpenRound): void {
+  const first = draft.state.live === null;
+  const failed = [...round.members].flatMap(([id, member]) => (member.kind === 'failed' ? [{ id, error: member.error }] : []));
+  if (failed.length > 0 && !first) {
+    conclude(draft, round, { outcome: 'aborted', error: failed[0]?.error ?? null });
+    // The complete lists of this round are judged at once, without those that failed.
+    if ([...draft.toolsets.values()].some(({ verdict }) => verdict !== null)) openAtOnce(draft, round.trigger);
+    return;
+  }
+  const judged = first ? withEveryAnswer(draft, round) : round;
+  const { changes, held } = judge(draft, judged);
+  if (changes.length > 0) {
+    change(draft, { phase: { kind: 'building', round: judged, changes, held } });
+    draft.effects.push({ type: 'build', base: draft.state.live, changes });
+    return;
+  }
+  conclude(draft, judged, { outcome: held.length > 0 ? 'held' : 'unchanged', held });
+}
+
+/** The first generation takes in whatever has answered by then, however it came; what is still being listed joins later. */
+function withEveryAnswer(draft: Draft, round: OpenRound): OpenRound {
+  const members = new Map(round.members);
+  for (const { id, verdict, work } of [...draft.toolsets.values()]) {
+    if (verdict?.kind === 'complete') members.set(id, { kind: 'done' });
+    if (work.doing === 'listing' && work.role === 'round') {
+      members.set(id, { kind: 'late' });
+      changeToolset(draft, id, { work: { ...work, role: 'late' } });
+    }
+  }
+  return { ...round, members };
+}
+
+function judge(draft: Draft, round: OpenRound): { changes: CatalogChange[]; held: string[] } {
+  const changes = new Map<string, CatalogChange>();
+  const held: string[] = [];
+  for (const [id, member] of round.members) {
+    const toolset = draft.toolsets.get(id);
+    if (member.kind !== 'done' || toolset?.verdict?.kind !== 'complete') continue;
+    const { verdict } = toolset;
+    const live = liveSnapshot(draft.state, toolset.name);
+    const judgement = judgeList(draft, toolset, verdict, live);
+    const changed = judgement.kind !== 'same';
+    changeToolset(draft, id, {
+      verdict: null,
+      waiting: waitingAfter(toolset, judgement),
+      echo: verdict.ask.notified ? afterNotifiedList(toolset.echo, changed) : toolset.echo,
+      suspectUntil: changed && isUnannounced(toolset, verdict) ? draft.moment.now + ANNOUNCE_MS : toolset.suspectUntil,
+    });
+    if (judgement.kind === 'same' && verdict.ask.notified && !verdict.ask.waited && !verdict.ask.followUp) {
+      makeDue(draft, id, { ...PLAIN_ASK, trigger: round.trigger, followUp: true }, draft.moment.now + FOLLOW_UP_MS);
+    }
+    if (judgement.kind === 'held' && judgement.waiting.reason !== 'rejected') held.push(toolset.name);
+    if (judgement.kind === 'change' && (toolset.standing === 'wanted' || !changes.has(toolset.name))) {
+      changes.set(toolset.name, { name: toolset.name, id, snapshot: verdict.snapshot });
+    }
+  }
+  for (const name of removedNames(draft)) {
+    const live = liveSnapshot(draft.state, name);
+    if (live !== undefined) changes.set(name, { name, id: live.id, snapshot: null });
+  }
+  return { changes: [...changes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), held: held.sort() };
+}
+
+function waitingAfter({ waiting }: Toolset, judgement: Judgement): Waiting | null {
+  if (judgement.kind === 'held') return judgement.waiting;
+  // A rejected snapshot that is tried again keeps the number of its attempts until it is in an agent.
+  return judgement.kind === 'change' && waiting?.reason === 'rejected' ? waiting : null;
+}
+
+function isUnannounced(toolset: Toolset, { ask, announced, from }: Extract<Verdict, { kind: 'complete' }>): boolean {
+  return from === 'list' && ask.polled && !announced && toolset.watching;
+}
+
+type Judgement = { readonly kind: 'same' } | { readonly kind: 'change' } | { readonly kind: 'held'; readonly waiting: Waiting };
+
+function judgeList(
+  { moment, state }: Draft,
+  { waiting, tokens }: Toolset,
+  { snapshot, ask, from }: Extract<Verdict, { kind: 'complete' }>,
+  live: Snapshot | undefined,
+): Judgement {
+  const { now } = moment;
+  if (live?.id === snapshot.id && live.fingerprint === snapshot.fingerprint) return { kind: 'same' };
+  if (isEmpty(snapshot) && live !== undefined && !isEmpty(live)) {
+    const held = waiting?.reason === 'empty' ? waiting : null;
+    const confirmed = held === null ? 0 : held.confirmed + (ask.confirming ? 1 : 0);
+    if (confirmed < CONFIRM_MS.length) {
+      return { kind: 'held', waiting: { reason: 'empty', snapshot, since: held?.since ?? now, confirmed, ask: held?.ask ?? ask } };
+    }
+  }
+  const asked = ask.manual !== 'no' || from === 'waiting';
+  if (waiting?.reason === 'rejected' && waiting.snapshot.fingerprint === snapshot.fingerprint && !asked && !ask.polled) {
+    return { kind: 'held', waiting };
+  }
+  if (state.live !== null && ask.manual === 'no' && !hasToken(tokens, now)) {
+    const since = waiting?.reason === 'flapping' ? waiting.since : now;
+    return { kind: 'held', waiting: { reason: 'flapping', snapshot, since, ask } };
+  }
+  return { kind: 'change' };
+}
+
+function isEmpty({ tools, withheld }: Snapshot): boolean {
+  return tools.length === 0 && withheld.length === 0;
+}
+
+/** The build that a round asked for has ended, with an agent or without. */
+export function concludeBuild(draft: Draft, event: Extract<RoundEvent, { type: 'built' }>): void {
+  const { phase } = draft.state;
+  if (phase.kind !== 'building') return;
+  const { round, changes, held } = phase;
+  const before = draft.state.live;
+  const rejected = new Set(event.rejected);
+  for (const entry of changes) {
+    if (rejected.has(entry.name)) reject(draft, entry, round);
+    else if (event.catalog !== null) accept(draft, entry, before !== null);
+  }
+  if (event.catalog !== null) change(draft, { live: event.catalog });
+  conclude(draft, round, {
+    outcome: event.catalog === null ? 'rejected' : 'swapped',
+    swapped: [...event.accepted].sort(),
+    held,
+    before,
+    error: event.error,
+  });
+}
+
+function accept(draft: Draft, { name, id, snapshot }: CatalogChange, paid: boolean): void {
+  const toolset = draft.toolsets.get(id);
+  if (toolset !== undefined && snapshot !== null) {
+    changeToolset(draft, id, {
+      waiting: null,
+      verdict: toolset.verdict?.kind === 'complete' && toolset.verdict.from === 'waiting' ? null : toolset.verdict,
+      tokens: paid ? payToken(toolset.tokens, draft.moment.now) : toolset.tokens,
+    });
+  }
+  // A toolset that moved to another URL has given a complete list there, so the old place is no longer needed.
+  for (const other of [...draft.toolsets.values()]) {
+    if (other.name !== name || other.id === id || other.standing !== 'replaced') continue;
+    draft.toolsets.delete(other.id);
+    draft.effects.push({ type: 'dismissed', id: other.id });
+  }
+}
+
+function reject(draft: Draft, { id, snapshot }: CatalogChange, round: OpenRound): void {
+  const toolset = draft.toolsets.get(id);
+  if (toolset === undefined || snapshot === null) return;
+  const { now } = draft.moment;
+  const again = toolset.waiting?.reason === 'rejected' && toolset.waiting.snapshot.fingerprint === snapshot.fingerprint;
+  const attempts = (again && toolset.waiting?.reason === 'rejected' ? toolset.waiting.attempts : 0) + 1;
+  const delayMs = rebuildDelayMs(attempts);
+  const retryAt = delayMs === undefined ? undefined : now + delayMs;
+  const ask = { ...PLAIN_ASK, trigger: round.trigger };
+  changeToolset(draft, id, { waiting: { reason: 'rejected', snapshot, since: now, attempts, retryAt, ask } });
+}
+
+interface Conclusion {
+  readonly outcome: Outcome;
+  readonly swapped?: readonly string[];
+  readonly held?: readonly string[];
+  readonly before?: ConcludedRound['before'];
+  readonly error?: CodedError | null;
+}
+
+function conclude(draft: Draft, round: OpenRound, { outcome, swapped = [], held = [], before, error = null }: Conclusion): void {
+  const namesOf = (kind: string) =>
+    [...round.members]
+      .filter(([, member]) => member.kind === kind)
+      .map(([id]) => draft.toolsets.get(id)?.name ?? id)
+      .sort();
+  const first = before === null && outcome === 'swapped';
+  const failing = first ? missing(draft) : [...namesOf('failed'), ...namesOf('still-failing')].sort();
+  const { live } = draft.state;
+  change(draft, { phase: { kind: 'idle' } });
+  draft.effects.push({
+    type: 'concluded',
+    record: {
+      round: round.number,
+      outcome,
+      trigger: round.trigger,
+      openedAt: round.openedAt,
+      listed: namesOf('done'),
+      swapped,
+      held,
+      late: namesOf('late'),
+      failing,
+      before: before === undefined ? live : before,
+      after: live,
+      error,
+      requests: round.requests,
+    },
+  });
+}
+
+/** Toolsets that have not answered in time for the first generation. */
+function missing({ toolsets }: Draft): string[] {
+  return [...toolsets.values()]
+    .filter(({ listedAt }) => listedAt === null)
+    .map(({ name }) => name)
+    .sort();
+}
