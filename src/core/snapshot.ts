@@ -1,4 +1,9 @@
+import { fingerprintOfToolset } from './fingerprint.js';
+import { isJsonObject } from './json.js';
+import type { ToolsetEndpoint, ToolsetList } from './ports.js';
 import type { ToolDefinition, WithheldTool } from './tool.js';
+import { uiMetaOf } from './tool-digest.js';
+import { judgeTools } from './tool-list.js';
 
 /** One toolset's complete list at one moment, frozen, with its fingerprint. */
 export interface Snapshot {
@@ -19,7 +24,42 @@ export interface Snapshot {
   readonly fingerprint: string;
 }
 
+export interface SnapshotInput {
+  readonly endpoint: Pick<ToolsetEndpoint, 'name' | 'url' | 'credentialHeaders'>;
+  /** One complete list, as the session returned it. */
+  readonly list: { readonly tools: readonly unknown[]; readonly instructions: ToolsetList['instructions'] };
+  /** The snapshot that is held now. It is returned, the very same object, when the list shows no change (CONTRACT.md 2.6). */
+  readonly previous?: Snapshot;
+}
+
 /** The identity of a toolset: name and URL together. */
 export function toolsetId(name: string, url: string): string {
   return `${name} ${url}`;
+}
+
+/** Freezes one complete list. Throws a CodedError LIST_MALFORMED or LIST_TOO_LARGE (CONTRACT.md 6.2, 14.1). */
+export function takeSnapshot({ endpoint, list, previous }: SnapshotInput): Snapshot {
+  const { tools, withheld, digests, allDigests } = judgeTools(list.tools);
+  const { instructions } = list;
+  const { credentialHeaders } = endpoint;
+  const id = toolsetId(endpoint.name, endpoint.url);
+  const fingerprint = fingerprintOfToolset({ digests: allDigests, instructions, credentialHeaders });
+  if (previous !== undefined && previous.id === id && previous.fingerprint === fingerprint) return previous;
+  return Object.freeze({
+    id,
+    toolset: endpoint.name,
+    url: endpoint.url,
+    tools,
+    withheld,
+    digests,
+    instructions,
+    credentialHeaders: Object.freeze([...credentialHeaders]),
+    fingerprint,
+  });
+}
+
+/** False for a tool that only its view may call: `_meta.ui.visibility` is a list without `model` (CONTRACT.md 6.4). */
+export function isShownToModel(tool: ToolDefinition): boolean {
+  const ui = uiMetaOf(tool);
+  return !(isJsonObject(ui) && Array.isArray(ui.visibility) && !ui.visibility.includes('model'));
 }
