@@ -1,0 +1,75 @@
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import type { RefreshStatus, RoundRecord, ShownError } from '../core/status.js';
+import type { AgentSource } from './agent-source.js';
+import type { Caller, Callers } from './caller.js';
+import { parseBody } from './json-body.js';
+import { Problem } from './problem.js';
+
+const bodySchema = z.looseObject({ toolset: z.string().min(1).max(256).optional() });
+
+/** `GET /refresh`: the status of CONTRACT.md 9.2. Toolset URLs and error texts are for administrators and that toolset's own token. */
+export function refreshStatusRoute(source: AgentSource, callers: Callers): RequestHandler {
+  return (req, res) => {
+    res.json(shownStatus(refresherOf(source).status(), callers.callerOf(req)));
+  };
+}
+
+/** `POST /refresh`: waits for a round that opens after the request and answers its record, whatever the outcome (CONTRACT.md 3.14). */
+export function refreshNowRoute(source: AgentSource, callers: Callers): RequestHandler {
+  return async (req, res) => {
+    const { toolset } = parseBody(bodySchema, req.body ?? {});
+    callers.assertMayRefresh(req, toolset);
+    if (req.query.dry !== undefined)
+      throw new Problem(400, 'dry_run_unsupported', 'This build cannot try a refresh without making the change.');
+    const gone = new AbortController();
+    res.once('close', () => gone.abort());
+    const record = await refresherOf(source)
+      .refresh({ toolset, signal: gone.signal })
+      .catch((error: unknown) => {
+        if (error instanceof RangeError)
+          throw new Problem(404, 'unknown_toolset', `The index names no toolset ${JSON.stringify(toolset)}.`);
+        throw error;
+      });
+    res.json(shownRound(record, callers.callerOf(req)));
+  };
+}
+
+function refresherOf(source: AgentSource) {
+  if (!source.refresher) throw new Problem(404, 'not_available', 'This host keeps its agent current itself.');
+  return source.refresher;
+}
+
+function shownStatus(status: RefreshStatus, caller: Caller): object {
+  return {
+    ...status,
+    last: status.last && shownRound(status.last, caller),
+    index: { ...status.index, error: shownError(status.index.error, caller) },
+    toolsets: status.toolsets.map((toolset) => {
+      const error = shownError(toolset.error && { ...toolset.error, toolset: toolset.name, url: toolset.url }, caller);
+      const { url, ...rest } = toolset;
+      return maySee(caller, toolset.name) ? { ...rest, url, error } : { ...rest, error };
+    }),
+  };
+}
+
+function shownRound(record: RoundRecord, caller: Caller): RoundRecord {
+  return { ...record, error: shownError(record.error, caller) };
+}
+
+function shownError(error: ShownError | null, caller: Caller): ShownError | null {
+  if (error === null || maySee(caller, error.toolset)) return error;
+  return error.toolset === undefined ? { code: error.code } : { code: error.code, toolset: error.toolset };
+}
+
+function maySee(caller: Caller, toolset: string | undefined): boolean {
+  return caller.kind === 'admin' || (caller.kind === 'toolset' && caller.toolset === toolset);
+}
+
+/** Refuses who may not refresh at all before a body is read. With a toolset's token the body decides: it is good for that toolset. */
+export function refuseStrangers(callers: Callers): RequestHandler {
+  return (req, _res, next) => {
+    if (callers.callerOf(req).kind !== 'toolset') callers.assertMayRefresh(req, undefined);
+    next();
+  };
+}
