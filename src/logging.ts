@@ -33,12 +33,17 @@ const MOST_REMEMBERED = 5_000;
 
 /**
  * Passes entries on, but a repeat (same message, `toolset` and `code`) only once per 5 minutes, with the number of entries
- * that were left out since in `repeats` (CONTRACT.md 13.1). Entries without both fields always pass.
+ * that were left out since in `repeats` (CONTRACT.md 13.1). Entries without both fields always pass. An `info` entry about a toolset without
+ * a `code` is good news: the next trouble of that toolset is then a new change of state and no repeat.
  */
 export function logOncePer5Minutes(logger: Logger, clock: Clock): Logger {
-  const seen = new Map<string, { readonly writtenAt: number; leftOut: number }>();
+  const seen = new Map<string, { readonly toolset: string; readonly writtenAt: number; leftOut: number }>();
+  const forget = (toolset: string) => {
+    for (const [key, entry] of seen) if (entry.toolset === toolset) seen.delete(key);
+  };
   const write = (level: keyof Logger) => (message: string, fields?: Record<string, unknown>) => {
     if (typeof fields?.toolset !== 'string' || typeof fields.code !== 'string') {
+      if (level === 'info' && typeof fields?.toolset === 'string') forget(fields.toolset);
       logger[level](message, fields);
       return;
     }
@@ -51,7 +56,7 @@ export function logOncePer5Minutes(logger: Logger, clock: Clock): Logger {
     }
     // Removed and added again, so that the map stays in the order of writing and its first entry is the oldest.
     seen.delete(key);
-    seen.set(key, { writtenAt: now, leftOut: 0 });
+    seen.set(key, { toolset: fields.toolset, writtenAt: now, leftOut: 0 });
     if (seen.size > MOST_REMEMBERED) {
       const oldest = seen.keys().next().value;
       if (oldest !== undefined) seen.delete(oldest);

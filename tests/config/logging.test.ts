@@ -109,4 +109,20 @@ describe('logOncePer5Minutes', () => {
     }
     expect(entries()).toHaveLength(6);
   });
+
+  test('a toolset that fails again after it recovered is written again: that is a change of state', () => {
+    const { logger, entries } = repeats();
+    for (let count = 0; count < 2; count += 1) {
+      logger.warn('toolset failing', { toolset: 'kb', code: 'LIST_TIMEOUT' });
+      logger.warn('toolset failing', { toolset: 'places', code: 'LIST_TIMEOUT' });
+      logger.info('toolset watching', { toolset: 'kb' });
+    }
+    expect(entries().map((entry) => `${entry.message} ${entry.toolset}`)).toEqual([
+      'toolset failing kb',
+      'toolset failing places',
+      'toolset watching kb',
+      'toolset failing kb',
+      'toolset watching kb',
+    ]);
+  });
 });
