@@ -17,7 +17,7 @@ import {
 } from '../support/raw-answers.js';
 import type { RawEra } from '../support/raw-state.js';
 import { startRawToolset } from '../support/raw-toolset.js';
-import { until } from '../support/until.js';
+import { stays, until } from '../support/until.js';
 
 const TOOLS = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, inputSchema: { type: 'object', properties: {} } }));
 const LIST = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
@@ -177,8 +177,10 @@ describe('a scripted answer', () => {
     const toolset = await startRawToolset({ era: 'stateless' });
     toolset.once('tools/list', hang, hangAfterHeaders(), trickle('{', { everyMs: 10 }));
     await expect(post(toolset.url, AbortSignal.timeout(100))).rejects.toThrow('timeout');
-    const silent = await post(toolset.url, AbortSignal.timeout(100));
-    await expect(silent.text()).rejects.toThrow('timeout');
+    const leaving = new AbortController();
+    const silent = await post(toolset.url, leaving.signal);
+    setTimeout(() => leaving.abort(), 50);
+    await expect(silent.text()).rejects.toThrow('aborted');
     const slow = await post(toolset.url);
     let bytes = 0;
     for await (const chunk of slow.body ?? []) {
@@ -199,6 +201,20 @@ test('a raw toolset refuses GET and answers `initialized` as it is told to', asy
   await until(() => toolset.counts().GET === 1);
   expect(toolset.streams.size).toBe(0);
   expect(await namesOf(client)).toHaveLength(5);
+});
+
+test('a raw toolset can hold the headers of a stream back until its first byte', async () => {
+  const toolset = await startRawToolset({ streamHeaders: 'with the first byte' });
+  toolset.sessions.add('known');
+  let answered = false;
+  const stream = fetch(toolset.url, { headers: { 'mcp-session-id': 'known' } }).then((response) => {
+    answered = true;
+    return response.status;
+  });
+  await until(() => toolset.streams.size === 1);
+  await stays(() => !answered, { durationMs: 50 });
+  toolset.push();
+  expect(await stream).toBe(200);
 });
 
 test('a raw toolset sends keep-alive comments on its streams', async () => {

@@ -115,3 +115,25 @@ test('a tool can report progress and notify on its own response stream', async (
   expect(seen).toEqual([1]);
   expect(changes).toEqual(['tools']);
 });
+
+test('a toolset can come back on its port with another era, other tools and instructions', async () => {
+  const toolset = await startSdkToolset({ era: 'legacy', tools: [{ name: 'a' }] });
+  await connect(toolset.url);
+  await until(() => toolset.streams() === 1);
+  await toolset.restart({ era: 'modern', tools: [{ name: 'b' }], instructions: 'New ones.' });
+  expect([toolset.streams(), toolset.sessions()]).toEqual([0, 0]);
+  const { client } = await connect(toolset.url);
+  expect([client.getProtocolEra(), client.getInstructions()]).toEqual(['modern', 'New ones.']);
+});
+
+test('a toolset tells its clients that views changed', async () => {
+  const toolset = await startSdkToolset({ era: 'legacy', tools: [{ name: 'a' }] });
+  const { client, changes } = await connect(toolset.url);
+  client.setNotificationHandler('notifications/resources/list_changed', () => {
+    changes.push('resources');
+  });
+  await until(() => toolset.streams() === 1);
+  toolset.setResources([{ uri: 'ui://a/v', text: '<b>' }]);
+  await until(() => changes.includes('resources'));
+  expect((await client.readResource({ uri: 'ui://a/v' })).contents).toMatchObject([{ text: '<b>' }]);
+});

@@ -64,12 +64,10 @@ export interface ModelServer {
 export interface ModelServerOptions {
   /** Answers 400 where a provider would: tool calls without their results, tool names or schemas that providers refuse. */
   strict?: boolean;
-  /** In strict mode, also says which tool schemas are refused, and why. */
-  refuseSchema?: (schema: unknown) => string | undefined;
 }
 
 /** Starts a server that speaks OpenAI's chat completions, streamed and whole, and says what a test tells it to. It ends with the test. */
-export async function startModelServer({ strict = false, refuseSchema }: ModelServerOptions = {}): Promise<ModelServer> {
+export async function startModelServer({ strict = false }: ModelServerOptions = {}): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
   let script: ModelScript = () => ({ text: 'ok' });
   const http = await serveLoopback(async (request, response) => {
@@ -85,7 +83,7 @@ export async function startModelServer({ strict = false, refuseSchema }: ModelSe
     response.on('close', () => {
       asked.aborted = !response.writableFinished;
     });
-    const refusal = strict ? refusalOfRequest(asked.body, refuseSchema) : undefined;
+    const refusal = strict ? refusalOfRequest(asked.body) : undefined;
     if (refusal !== undefined) {
       sendJson(response, 400, { error: { message: refusal, type: 'invalid_request_error', code: null } });
       return;

@@ -1,22 +1,16 @@
 import type { ModelMessage, ModelRequest } from './model-server.js';
+import { refusalOf } from './strict-provider.js';
 
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Why OpenAI would refuse this request, or undefined. */
-export function refusalOfRequest(
-  body: ModelRequest['body'],
-  refuseSchema: (schema: unknown) => string | undefined = () => undefined,
-): string | undefined {
+/** Why a strict provider would refuse this request, or undefined. */
+export function refusalOfRequest(body: ModelRequest['body']): string | undefined {
   const shown = new Set<string>();
   for (const { function: tool } of body.tools ?? []) {
     if (!TOOL_NAME.test(tool.name)) return `Invalid tool name: '${tool.name}' does not match ${TOOL_NAME.source}.`;
     if (shown.has(tool.name)) return `Tool names must be unique: '${tool.name}'.`;
     shown.add(tool.name);
-    const parameters = tool.parameters as { type?: unknown } | undefined;
-    if (parameters !== undefined && parameters.type !== 'object') {
-      return `Invalid schema for function '${tool.name}': schema must be a JSON Schema of 'type: "object"'.`;
-    }
-    const refusal = parameters === undefined ? undefined : refuseSchema(parameters);
+    const refusal = tool.parameters === undefined ? undefined : refusalOf(tool.parameters);
     if (refusal !== undefined) return `Invalid schema for function '${tool.name}': ${refusal}`;
   }
   return refusalOfMessages(body.messages);

@@ -112,7 +112,7 @@ function honouredOf(state: RawState, wanted: Record<string, unknown>): Record<st
 
 function openStream(state: RawState, { request, response, gone }: Exchange, subscription: RawStream['subscription']): RawStream {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' });
-  response.flushHeaders();
+  if (state.streamHeaders === 'at once') response.flushHeaders();
   const beat = state.keepAliveMs > 0 ? setInterval(() => response.write(': keepalive\n\n'), state.keepAliveMs) : undefined;
   const stream: RawStream = {
     subscription,

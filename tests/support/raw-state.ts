@@ -49,6 +49,8 @@ export interface RawSettings {
   honour: ((wanted: Record<string, unknown>) => Record<string, unknown>) | undefined;
   /** Sends a comment on every stream this often, in milliseconds; 0 is never. Read when the stream is opened. */
   keepAliveMs: number;
+  /** Whether a stream's headers are sent when it is opened, or held back until its first byte, as some proxies do. */
+  streamHeaders: 'at once' | 'with the first byte';
   listAs: 'json' | 'sse';
   /** The status that answers GET; 200 is a stream. */
   getStatus: number;

@@ -59,6 +59,7 @@ export async function startRawToolset(options: Partial<RawSettings> & { port?: n
     supportedVersions: [MODERN_VERSION],
     honour: undefined,
     keepAliveMs: 0,
+    streamHeaders: 'at once',
     listAs: 'json',
     getStatus: 200,
     initializedStatus: 202,
