@@ -15,12 +15,6 @@ import {
   refusal,
 } from './config/setting.js';
 
-/** Where threads are kept (CONTRACT.md 16). */
-export type CheckpointPlace =
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'sqlite'; readonly path: string }
-  | { readonly kind: 'postgres'; readonly url: string };
-
 /** Every setting of the service, read and checked (CONTRACT.md 10). */
 export interface Config {
   /** An index (URL or file) or one MCP endpoint. */
@@ -58,7 +52,8 @@ export interface Config {
   /** What happens to the first list ever of a reviewed toolset. */
   readonly reviewFirst: 'hold' | 'trust';
   readonly ui: 'on' | 'off';
-  readonly checkpoint: CheckpointPlace;
+  /** Where threads are kept: `memory`, `sqlite:PATH` or `postgres://…` (CONTRACT.md 16). */
+  readonly checkpoint: string;
   /** 0 keeps idle threads for ever. */
   readonly threadDays: number;
   readonly host: string;
@@ -192,23 +187,20 @@ function readCorsOrigins(env: Environment): readonly string[] {
   });
 }
 
-function readReview(env: Environment, checkpoint: CheckpointPlace): NameSet {
+function readReview(env: Environment, checkpoint: string): NameSet {
   const variable = 'MCP_AGENT_API_REVIEW';
   const review = readNameSet(env, variable);
-  const isAsked = review.kind === 'all' || review.names.length > 0;
   // Approvals must survive a restart; in memory they would be forgotten (CONTRACT.md 15.2).
-  if (isAsked && checkpoint.kind === 'memory') {
+  if (review.length > 0 && checkpoint === 'memory') {
     throw refusal(variable, readText(env, variable) ?? '', 'unset while MCP_AGENT_CHECKPOINT is memory, which forgets approvals');
   }
   return review;
 }
 
-function readCheckpoint(env: Environment): CheckpointPlace {
+function readCheckpoint(env: Environment): string {
   const variable = 'MCP_AGENT_CHECKPOINT';
   const text = readText(env, variable) ?? 'memory';
-  if (text === 'memory') return { kind: 'memory' };
-  if (text.startsWith('sqlite:') && text.length > 'sqlite:'.length) return { kind: 'sqlite', path: text.slice('sqlite:'.length) };
-  if (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text };
+  if (text === 'memory' || /^sqlite:./.test(text) || (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text))) return text;
   const allowed = 'memory, sqlite:PATH or postgres://…';
   // A database URL usually holds a password.
   if (text.includes('@')) throw new ConfigError(variable, `is set to a value (not shown here) that is not ${allowed}.`);

@@ -1,4 +1,4 @@
-import type { CheckpointPlace, Config } from '../config.js';
+import type { Config } from '../config.js';
 import type { NameSet } from './setting.js';
 
 /**
@@ -32,7 +32,7 @@ export function effectiveValues(config: Config): Readonly<Record<string, string 
     MCP_AGENT_API_REVIEW: shownNames(config.review),
     MCP_AGENT_API_REVIEW_FIRST: config.reviewFirst,
     MCP_AGENT_API_UI: config.ui,
-    MCP_AGENT_CHECKPOINT: shownPlace(config.checkpoint),
+    MCP_AGENT_CHECKPOINT: withoutSecrets(config.checkpoint),
     MCP_AGENT_THREAD_DAYS: config.threadDays,
     HOST: config.host,
     PORT: config.port,
@@ -50,18 +50,7 @@ function listed(values: readonly string[]): string {
 }
 
 function shownNames(set: NameSet): string {
-  return set.kind === 'all' ? '*' : listed(set.names);
-}
-
-function shownPlace(place: CheckpointPlace): string {
-  switch (place.kind) {
-    case 'memory':
-      return 'memory';
-    case 'sqlite':
-      return `sqlite:${place.path}`;
-    case 'postgres':
-      return withoutSecrets(place.url);
-  }
+  return set === '*' ? set : listed(set);
 }
 
 /** A URL without user info, and with the values of its query masked: some services carry their key there. */

@@ -1,8 +1,8 @@
 /** Environment variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Every toolset, or those with these names. */
-export type NameSet = { readonly kind: 'all' } | { readonly kind: 'names'; readonly names: readonly string[] };
+/** Toolsets by name, or `*` for every toolset. */
+export type NameSet = readonly string[] | '*';
 
 /** A setting cannot be used. The message is one line that names the variable, the value and what is allowed (CONTRACT.md 10). */
 export class ConfigError extends Error {
@@ -84,8 +84,8 @@ export function readNames(env: Environment, variable: string): readonly string[]
 /** Reads names that commas separate, or `*`. Throws a ConfigError when `*` stands among names. */
 export function readNameSet(env: Environment, variable: string): NameSet {
   const names = readNames(env, variable);
-  if (!names.includes('*')) return { kind: 'names', names };
-  if (names.length === 1) return { kind: 'all' };
+  if (!names.includes('*')) return names;
+  if (names.length === 1) return '*';
   throw refusal(variable, names.join(','), 'toolset names with commas between them, or * alone');
 }
 

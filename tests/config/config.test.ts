@@ -167,22 +167,22 @@ describe('the other settings', () => {
       MCP_AGENT_API_REFRESH_TOKENS: 'kb=abc=, places=def',
       MCP_AGENT_API_CORS_ORIGINS: 'https://app.example.com, http://localhost:3000/',
     });
-    expect(config.required).toEqual({ kind: 'names', names: ['kb', 'places'] });
+    expect(config.required).toEqual(['kb', 'places']);
     expect([...config.refreshTokens]).toEqual([
       ['kb', 'abc='],
       ['places', 'def'],
     ]);
     expect(config.corsOrigins).toEqual(['https://app.example.com', 'http://localhost:3000']);
-    expect(read({ MCP_AGENT_API_REQUIRED: '*' }).required).toEqual({ kind: 'all' });
+    expect(read({ MCP_AGENT_API_REQUIRED: '*' }).required).toBe('*');
   });
 
-  test('the checkpoint place is told apart by its scheme', () => {
-    expect(read().checkpoint).toEqual({ kind: 'memory' });
-    expect(read({ MCP_AGENT_CHECKPOINT: 'sqlite:/data/t.db', MCP_AGENT_API_REVIEW: 'kb' }).checkpoint).toEqual({
-      kind: 'sqlite',
-      path: '/data/t.db',
-    });
-    expect(read({ MCP_AGENT_CHECKPOINT: 'postgresql://u:p@db/x' }).checkpoint).toEqual({ kind: 'postgres', url: 'postgresql://u:p@db/x' });
+  test.each(['memory', 'sqlite:/data/t.db', 'postgres://u:p@db/x', 'postgresql://db/x'])('the checkpoint place may be %s', (place) => {
+    expect(read({ MCP_AGENT_CHECKPOINT: place }).checkpoint).toBe(place);
+  });
+
+  test('review is accepted with a checkpoint place that survives a restart', () => {
+    expect(read({ MCP_AGENT_CHECKPOINT: 'sqlite:/data/t.db', MCP_AGENT_API_REVIEW: 'kb' }).review).toEqual(['kb']);
+    expect(read().review).toEqual([]);
   });
 
   test('the page is on where only this machine can reach it', () => {
