@@ -11,8 +11,7 @@ export interface CleanText {
  * Every code point that is invisible or steers the direction of text: control characters other than tab and line breaks, format characters
  * (among them the zero-width and bidirectional ones and the TAG block), variation selectors, blank letters, half surrogate pairs.
  */
-const HIDDEN =
-  /[\p{Cc}\p{Cf}\p{Cs}\u{034F}\u{115F}\u{1160}\u{17B4}\u{17B5}\u{180B}-\u{180F}\u{2065}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]/u;
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
 
 /** Format characters that are seen: they enclose or precede the digits of Arabic, Syriac and other numbers and verses. */
 const VISIBLE_FORMAT = /[\u{0600}-\u{0605}\u{06DD}\u{070F}\u{0890}\u{0891}\u{08E2}\u{110BD}\u{110CD}]/u;

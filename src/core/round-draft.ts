@@ -38,8 +38,7 @@ export function mergeAsks(first: Ask | null, second: Ask): Ask {
   return {
     trigger: first.trigger,
     notified: first.notified || second.notified,
-    waited: first.waited && second.waited,
-    followUp: first.followUp && second.followUp,
+    verify: first.verify || second.verify,
     confirming: first.confirming || second.confirming,
     polled: first.polled || second.polled,
     manual: first.manual === 'name' || second.manual === 'name' ? 'name' : first.manual === 'all' ? 'all' : second.manual,

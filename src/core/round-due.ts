@@ -42,7 +42,7 @@ export function receiveSignal(draft: Draft, id: string, trigger: Trigger): void 
     waitMs = after.waitMs;
     changeToolset(draft, id, { echo: after.echo, notifiedAt: now, suspectUntil: null });
   }
-  const ask: Ask = { ...PLAIN_ASK, trigger, notified, waited: waitMs > 0 };
+  const ask: Ask = { ...PLAIN_ASK, trigger, notified, verify: notified && waitMs === 0 };
   if (toolset.failure !== null) {
     // A failing toolset stays out of the rounds, but a sign of life brings its next try forward.
     if (toolset.work.doing === 'retrying') {
@@ -145,14 +145,13 @@ function waitingUntil({ waiting, verdict, due, work, tokens }: Toolset): number 
   }
 }
 
-/** When time alone next changes something about this toolset. */
+/** When time alone next changes something about this toolset; a list that is due waits for a round instead. */
 export function nextOf(toolset: Toolset): number {
-  const { work, due, pollAt, suspectUntil } = toolset;
+  const { work, pollAt, suspectUntil } = toolset;
   let next = waitingUntil(toolset);
   if (work.doing === 'listing' && work.startedAt !== null && !work.leftPlace) next = Math.min(next, work.startedAt + LATE_MS);
   if (work.doing === 'retrying') next = Math.min(next, work.at);
   if (pollAt !== null) next = Math.min(next, pollAt);
   if (suspectUntil !== null) next = Math.min(next, suspectUntil);
-  if (due !== null && work.doing !== 'listing' && toolset.failure === null) next = Math.min(next, due.at);
   return next;
 }

@@ -85,8 +85,8 @@ function judge(draft: Draft, round: OpenRound): { changes: CatalogChange[]; held
       echo: verdict.ask.notified ? afterNotifiedList(toolset.echo, changed) : toolset.echo,
       suspectUntil: changed && isUnannounced(toolset, verdict) ? draft.moment.now + ANNOUNCE_MS : toolset.suspectUntil,
     });
-    if (judgement.kind === 'same' && verdict.ask.notified && !verdict.ask.waited && !verdict.ask.followUp) {
-      makeDue(draft, id, { ...PLAIN_ASK, trigger: round.trigger, followUp: true }, draft.moment.now + FOLLOW_UP_MS);
+    if (judgement.kind === 'same' && verdict.ask.verify) {
+      makeDue(draft, id, { ...PLAIN_ASK, trigger: round.trigger }, draft.moment.now + FOLLOW_UP_MS);
     }
     if (judgement.kind === 'held' && judgement.waiting.reason !== 'rejected') held.push(toolset.name);
     if (judgement.kind === 'change' && (toolset.standing === 'wanted' || !changes.has(toolset.name))) {

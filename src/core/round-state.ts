@@ -27,10 +27,8 @@ export interface Ask {
   readonly trigger: Trigger;
   /** A notification is among the reasons. */
   readonly notified: boolean;
-  /** The notification had to wait because the earlier ones announced nothing (CONTRACT.md 3.9). */
-  readonly waited: boolean;
-  /** The one more list after a notified list without change. */
-  readonly followUp: boolean;
+  /** When the list shows no change, it is followed by one more: servers notify before they update (CONTRACT.md 3.9). */
+  readonly verify: boolean;
   /** A scheduled confirmation of an empty list (CONTRACT.md 3.8). */
   readonly confirming: boolean;
   /** A poll is among the reasons. */

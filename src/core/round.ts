@@ -39,10 +39,12 @@ export function nextWakeAt({ phase, window, toolsets, live, firstAnswerAt }: Rou
   let next = Number.POSITIVE_INFINITY;
   if (phase.kind === 'idle' && window !== null) next = window.openAt;
   if (live === null && phase.kind === 'listing' && firstAnswerAt !== null) next = Math.min(next, firstAnswerAt + START_WAIT_MS);
+  const opensForDue = phase.kind === 'idle' && window === null;
   for (const toolset of toolsets.values()) {
-    const at = nextOf(toolset);
-    // What is due already waits for a round, not for time.
-    if (at > now) next = Math.min(next, at);
+    next = Math.min(next, nextOf(toolset));
+    const { due, work, failure } = toolset;
+    // What is due already waits for the round under way or for the window that is open, not for time.
+    if (due !== null && work.doing !== 'listing' && failure === null && (due.at > now || opensForDue)) next = Math.min(next, due.at);
   }
   return next;
 }
@@ -222,11 +224,29 @@ function memberOf(draft: Draft, id: string): Membership | undefined {
 /** Concludes and opens rounds until nothing more follows from what is known now. */
 function settle(draft: Draft): void {
   for (;;) {
+    joinStartRound(draft);
     const { phase } = draft.state;
     if (phase.kind === 'listing' && resultsAreIn(draft, phase.round)) concludeListing(draft, phase.round);
     else if (phase.kind === 'idle' && isOpenNow(draft)) openRound(draft);
     else return;
   }
+}
+
+/** The first round takes in whatever the index names while it is open: nothing is live yet that it could hold up. */
+function joinStartRound(draft: Draft): void {
+  const { phase, live } = draft.state;
+  if (live !== null || phase.kind !== 'listing') return;
+  const joining = [...draft.toolsets.values()].filter(
+    (toolset) => toolset.listedAt === null && toolset.failure === null && isRipe(toolset, draft.moment.now),
+  );
+  if (joining.length === 0) return;
+  const members = new Map(phase.round.members);
+  for (const toolset of joining) {
+    if (toolset.due === null) continue;
+    startList(draft, toolset, 'round', toolset.due);
+    members.set(toolset.id, { kind: 'listing' });
+  }
+  change(draft, { phase: { kind: 'listing', round: { ...phase.round, members } } });
 }
 
 function isOpenNow(draft: Draft): boolean {

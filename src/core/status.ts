@@ -57,8 +57,8 @@ export interface ToolsetStatus {
   readonly notifiedAt: string | null;
   readonly missedSignals: number;
   readonly flapping: boolean;
-  /** Why a complete list of this toolset is not live yet: an empty list that is being confirmed, or one that waits for a swap token. */
-  readonly held: { readonly reason: 'empty' | 'flapping'; readonly fingerprint: string; readonly since: string } | null;
+  /** Why a complete list of this toolset is not live yet: an empty list that is being confirmed, one that waits for a swap token, or one from which no agent could be built. */
+  readonly held: { readonly reason: 'empty' | 'flapping' | 'rejected'; readonly fingerprint: string; readonly since: string } | null;
   /** Failed tries in a row. */
   readonly failures: number;
   readonly error: ShownError | null;

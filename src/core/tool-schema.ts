@@ -116,7 +116,11 @@ function objectPartOf(projection: Projection): ObjectPart {
   const parts = branchesOf(projection).filter(allowsObjects).map(objectPartOf);
   const inBranches = new Map<string, JsonObject[]>();
   for (const part of parts) {
-    for (const [name, property] of part.properties) inBranches.set(name, [...(inBranches.get(name) ?? []), property]);
+    for (const [name, property] of part.properties) {
+      const alternatives = inBranches.get(name);
+      if (alternatives === undefined) inBranches.set(name, [property]);
+      else alternatives.push(property);
+    }
   }
   for (const [name, alternatives] of inBranches) if (!properties.has(name)) properties.set(name, unionOf(alternatives, {}));
   for (const name of parts[0]?.required ?? []) if (parts.every((part) => part.required.has(name))) required.add(name);

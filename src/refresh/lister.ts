@@ -1,0 +1,113 @@
+import pRetry from 'p-retry';
+import { CodedError } from '../core/errors.js';
+import { Places } from '../core/places.js';
+import type { Clock, ToolsetList, ToolsetSession } from '../core/ports.js';
+
+/** CONTRACT.md 3.3: lists and connects that may be in flight at once. */
+const LISTS = 8;
+const LISTS_PER_ORIGIN = 4;
+const CONNECTS = 24;
+/** A failed try is repeated up to twice, and no later than this after the first one began. */
+const REPEATS = 2;
+const REPEAT_WITHIN_MS = 2_000;
+
+export interface ListAsk<Result> {
+  readonly session: ToolsetSession;
+  /** Makes what is wanted of the complete list; when it throws, that counts as a failed try. */
+  readonly read: (list: ToolsetList) => Result;
+  /** A toolset that said that it changed goes first. */
+  readonly notified: boolean;
+  /** Called once, when the list has its place and begins. */
+  readonly onStarted: () => void;
+}
+
+interface Running {
+  leavePlace(): void;
+  readonly abort: AbortController;
+}
+
+/** Carries out lists: connects where needed, keeps to the limits, repeats a failed try, and bounds the whole. */
+export class Lister {
+  readonly #connects = new Places({ total: CONNECTS });
+  readonly #lists = new Places({ total: LISTS, perOrigin: LISTS_PER_ORIGIN });
+  readonly #running = new Map<number, Running>();
+  readonly #timeoutMs: number;
+  readonly #clock: Clock;
+
+  constructor({ timeoutMs, clock }: { timeoutMs: number; clock: Clock }) {
+    this.#timeoutMs = timeoutMs;
+    this.#clock = clock;
+  }
+
+  /** What `read` makes of the toolset's complete list. Throws a CodedError. */
+  async list<Result>(number: number, { session, read, notified, onStarted }: ListAsk<Result>): Promise<Result> {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const origin = new URL(session.endpoint.url).origin;
+    let place: { leave(): void } | undefined;
+    let keepsPlace = true;
+    let timedOut = false;
+    let cancelTimeout: () => void = () => undefined;
+    this.#running.set(number, {
+      abort,
+      leavePlace: () => {
+        keepsPlace = false;
+        place?.leave();
+      },
+    });
+    const takePlace = async (places: Places): Promise<void> => {
+      place?.leave();
+      if (keepsPlace) place = await places.take({ origin, priority: notified ? 1 : 0, signal });
+    };
+    try {
+      await takePlace(session.status().push === 'connecting' ? this.#connects : this.#lists);
+      const beganAt = this.#clock.now();
+      cancelTimeout = this.#clock.after(this.#timeoutMs, () => {
+        timedOut = true;
+        abort.abort();
+      });
+      onStarted();
+      return await pRetry(
+        async () => {
+          await session.connect(signal);
+          await takePlace(this.#lists);
+          return read(await session.list(signal));
+        },
+        {
+          retries: REPEATS,
+          minTimeout: 100,
+          factor: 3,
+          randomize: true,
+          signal,
+          shouldRetry: ({ error }) => isWorthRepeating(error) && this.#clock.now() - beganAt < REPEAT_WITHIN_MS / 2,
+        },
+      );
+    } catch (error) {
+      if (timedOut) {
+        const seconds = this.#timeoutMs / 1_000;
+        throw new CodedError('LIST_TIMEOUT', `The tool list was not complete within ${seconds} s.`, { cause: error });
+      }
+      throw error instanceof CodedError ? error : new CodedError('TOOLSET_UNREACHABLE', 'The tool list failed.', { cause: error });
+    } finally {
+      cancelTimeout();
+      place?.leave();
+      this.#running.delete(number);
+    }
+  }
+
+  /** The list goes on, but others may have its place. */
+  leavePlace(number: number): void {
+    this.#running.get(number)?.leavePlace();
+  }
+
+  cancelAll(): void {
+    for (const { abort } of this.#running.values()) abort.abort();
+  }
+}
+
+/** A refusal, and a server that asked us to wait, get no second try right away. */
+function isWorthRepeating(error: unknown): boolean {
+  if (!(error instanceof CodedError)) return true;
+  if (error.retryAfterMs !== undefined) return false;
+  return !['TOOLSET_UNAUTHORIZED', 'TOOLSET_RATE_LIMITED', 'LIST_TOO_LARGE', 'SESSION_CLOSED'].includes(error.code);
+}

@@ -1,0 +1,76 @@
+import type { Catalog } from '../core/catalog.js';
+import type { CodedError } from '../core/errors.js';
+import type { Generation } from '../core/generation.js';
+import type { Clock, Logger, Sessions } from '../core/ports.js';
+import type { RoundRecord, ToolsetState } from '../core/status.js';
+
+export interface RefresherOptions<Agent> {
+  /** What `MCP_URL` is: an index (URL or file path), or one MCP endpoint. */
+  readonly url: string;
+  /** Builds an agent from a catalog. Called once per swap, aside from the live agent; when it throws, the live agent stays. */
+  readonly build: (catalog: Catalog, sessions: Sessions) => Agent | Promise<Agent>;
+  /** The safety poll in seconds; 0 turns it off. Default 1800. */
+  readonly everySeconds?: number;
+  /** How often toolsets that cannot push are listed, in seconds; never longer than `everySeconds`. Default 30. */
+  readonly pollingSeconds?: number;
+  /** How often the index is read, in seconds; 0 reads it at the start and on request. Default 60, or 0 when the poll is off. */
+  readonly indexSeconds?: number;
+  /** How long signals are collected before a round opens, in milliseconds. Default 100. */
+  readonly debounceMs?: number;
+  /** The bound on one toolset's whole list, in seconds. Default 10. */
+  readonly listTimeoutSeconds?: number;
+  /** How often an open session is asked whether it still exists, in seconds; 0 turns it off. Default 60. */
+  readonly heartbeatSeconds?: number;
+  /** When `start()` gives up, in seconds. Default 60. */
+  readonly startupSeconds?: number;
+  /** When the service is ready although toolsets are missing, in seconds. Default 15. */
+  readonly readySeconds?: number;
+  /** Toolsets without which nothing is ready; `*` for all. Default none. */
+  readonly required?: readonly string[] | '*';
+  /** Where `${MCP_HEADER_…}` and fallback credentials come from. Default `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Default: nothing is logged. */
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** The name of this process at `GET /refresh`. Default: the host name. */
+  readonly instance?: string;
+}
+
+/** A swap: the generation that is live now, and the round that brought it. */
+export interface Swap<Agent> {
+  readonly generation: Generation<Agent>;
+  readonly previous: Generation<Agent> | undefined;
+  readonly round: RoundRecord;
+}
+
+export interface ToolsetChange {
+  readonly toolset: string;
+  readonly from: ToolsetState | null;
+  readonly to: ToolsetState;
+  readonly error: CodedError | null;
+}
+
+/** The events of a `ToolsetRefresher`. A listener that throws is logged and stops nothing. */
+export interface RefresherEvents<Agent> {
+  /** Another generation is live. */
+  swapped: (swap: Swap<Agent>) => void;
+  /** A round ended without a swap. */
+  held: (round: RoundRecord) => void;
+  unchanged: (round: RoundRecord) => void;
+  aborted: (round: RoundRecord) => void;
+  rejected: (round: RoundRecord) => void;
+  /** A toolset's state changed. */
+  toolset: (change: ToolsetChange) => void;
+  /** A poll found a change that the toolset should have announced. */
+  missed: (missed: { readonly toolset: string; readonly missedSignals: number }) => void;
+  /** A generation's last run has ended; what only it needed is closed. */
+  released: (generation: Generation<Agent>) => void;
+}
+
+/** A logger that says nothing: the library logs only through the logger that it is given (CONTRACT.md 12.3). */
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};

@@ -1,0 +1,71 @@
+import { CodedError } from '../core/errors.js';
+import type { SessionStatus } from '../core/ports.js';
+import type { Toolset } from '../core/round-state.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { ShownError, ToolsetState, ToolsetStatus } from '../core/status.js';
+import { tokensAt } from '../core/swap-tokens.js';
+
+/** Turns the monotonic instants of the rounds into wall-clock times. */
+export type Instant = (at: number | null) => string | null;
+
+export function instants({ now, date }: { now: number; date: Date }): Instant {
+  return (at) => (at === null || !Number.isFinite(at) ? null : new Date(date.getTime() + at - now).toISOString());
+}
+
+export function shownError(error: CodedError, url?: string): ShownError {
+  return {
+    code: error.code,
+    ...(error.toolset === undefined ? {} : { toolset: error.toolset }),
+    message: error.message,
+    ...(url === undefined ? {} : { url }),
+  };
+}
+
+/** A toolset's state in one word (CONTRACT.md 4.3): lists that fail outweigh whatever the stream does. */
+export function stateOf(toolset: Toolset, session: SessionStatus | undefined): ToolsetState {
+  if (toolset.failure !== null) return 'failing';
+  if (session === undefined || toolset.listedAt === null) return 'connecting';
+  return session.push;
+}
+
+export interface ToolsetReport {
+  readonly toolset: Toolset;
+  readonly url: string;
+  readonly session: SessionStatus | undefined;
+  readonly live: Snapshot | undefined;
+  readonly now: number;
+  readonly instant: Instant;
+}
+
+export function reportToolset({ toolset, url, session, live, now, instant }: ToolsetReport): ToolsetStatus {
+  const { failure, waiting, due, pollAt, work } = toolset;
+  const nextListAt = failure === null ? Math.min(due?.at ?? Number.POSITIVE_INFINITY, pollAt ?? Number.POSITIVE_INFINITY) : null;
+  return {
+    name: toolset.name,
+    url,
+    state: stateOf(toolset, session),
+    protocol: session?.protocol ?? null,
+    server: session?.server ?? null,
+    tools: live?.tools.length ?? 0,
+    fingerprint: live?.fingerprint ?? null,
+    listedAt: instant(toolset.listedAt),
+    nextListAt: instant(nextListAt),
+    notifiedAt: instant(toolset.notifiedAt),
+    missedSignals: toolset.missedSignals,
+    flapping: waiting?.reason === 'flapping' || tokensAt(toolset.tokens, now) < 1,
+    held:
+      waiting === null ? null : { reason: waiting.reason, fingerprint: waiting.snapshot.fingerprint, since: instant(waiting.since) ?? '' },
+    failures: failure?.failures ?? 0,
+    error: failure === null ? null : shownError(failure.error, url),
+    retryAt: work.doing === 'retrying' ? instant(work.at) : null,
+  };
+}
+
+/** Anything that a list can throw, as an error with a code. */
+export function asCoded(error: unknown, toolset: string): CodedError {
+  if (error instanceof CodedError) {
+    const { code, message, status, retryAfterMs } = error;
+    return error.toolset === undefined ? new CodedError(code, message, { toolset, status, retryAfterMs, cause: error }) : error;
+  }
+  return new CodedError('TOOLSET_UNREACHABLE', 'The toolset could not be listed.', { toolset, cause: error });
+}
