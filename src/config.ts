@@ -41,7 +41,8 @@ export interface Config {
   readonly toolSeconds: number;
   readonly maxRuns: number;
   readonly drainSeconds: number;
-  readonly systemPrompt: string;
+  /** Undefined leaves the choice to the agent, which has a short prompt of its own. */
+  readonly systemPrompt: string | undefined;
   readonly token: string | undefined;
   readonly adminToken: string | undefined;
   /** The token of a toolset's deploy pipeline, by toolset name. */
@@ -61,9 +62,6 @@ export interface Config {
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug';
   readonly logFormat: 'json' | 'pretty';
 }
-
-const DEFAULT_SYSTEM_PROMPT =
-  'You are a helpful assistant. Use the tools where they help to answer, and say so plainly when you do not know or when a tool fails.';
 
 /**
  * Reads the configuration from environment variables. Durations are in the unit that the variable's name ends in; an unset or
@@ -149,11 +147,10 @@ function readModel(env: Environment): string {
   return text;
 }
 
-function readSystemPrompt(env: Environment): string {
+function readSystemPrompt(env: Environment): string | undefined {
   const variable = 'MCP_AGENT_API_SYSTEM_PROMPT';
   const text = readText(env, variable);
-  if (text === undefined) return DEFAULT_SYSTEM_PROMPT;
-  if (!text.startsWith('file:')) return text;
+  if (!text?.startsWith('file:')) return text;
   try {
     return readFileSync(text.startsWith('file://') ? new URL(text) : text.slice('file:'.length), 'utf8');
   } catch (error) {

@@ -24,7 +24,7 @@ export function effectiveValues(config: Config): Readonly<Record<string, string 
     MCP_AGENT_API_TOOL_SECONDS: config.toolSeconds,
     MCP_AGENT_API_MAX_RUNS: config.maxRuns,
     MCP_AGENT_API_DRAIN_SECONDS: config.drainSeconds,
-    MCP_AGENT_API_SYSTEM_PROMPT: `${config.systemPrompt.length} characters`,
+    MCP_AGENT_API_SYSTEM_PROMPT: config.systemPrompt === undefined ? 'default' : `${config.systemPrompt.length} characters`,
     MCP_AGENT_API_TOKEN: masked(config.token),
     MCP_AGENT_API_ADMIN_TOKEN: masked(config.adminToken),
     MCP_AGENT_API_REFRESH_TOKENS: listed([...config.refreshTokens.keys()].map((name) => `${name}=***`)),

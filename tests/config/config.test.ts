@@ -256,5 +256,6 @@ describe('readEnvironment', () => {
     writeFileSync(file, 'Answer in one sentence.');
     expect(read({ MCP_AGENT_API_SYSTEM_PROMPT: `file:${file}` }).systemPrompt).toBe('Answer in one sentence.');
     expect(read({ MCP_AGENT_API_SYSTEM_PROMPT: 'Be brief.' }).systemPrompt).toBe('Be brief.');
+    expect(read().systemPrompt).toBeUndefined();
   });
 });
