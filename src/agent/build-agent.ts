@@ -14,7 +14,7 @@ import type { ImageForm } from './tool-content.js';
 import type { TurnContext } from './turn-context.js';
 import { RESERVED_PREFIX, reservedNamesRule, turnRules } from './turn-rules.js';
 
-/** A tool as the model is shown it, with where it comes from. `fingerprint(agent.tools)` reads name, description and inputSchema. */
+/** A tool as the model is shown it, with where it comes from, and with everything else that `fingerprint(agent.tools)` reads. */
 export interface ShownTool {
   readonly name: string;
   readonly toolset: string;
@@ -25,6 +25,10 @@ export interface ShownTool {
   readonly parameters: JsonObject;
   /** The input schema as the toolset sent it. */
   readonly inputSchema: unknown;
+  readonly title: unknown;
+  readonly outputSchema: unknown;
+  readonly annotations: unknown;
+  readonly _meta: unknown;
 }
 
 /** What a run may carry for one toolset (CONTRACT.md 7.6). */
@@ -103,6 +107,7 @@ function cacheKey(named: NamedTool, digests: ReadonlyMap<string, string> | undef
 
 /** Description and parameters are getters, so that they are made only when somebody reads them. */
 function shownTool(tool: BoundTool): ShownTool {
+  const { inputSchema, title, outputSchema, annotations, _meta } = tool.named.tool;
   return {
     name: tool.name,
     toolset: tool.named.toolset,
@@ -113,7 +118,11 @@ function shownTool(tool: BoundTool): ShownTool {
     get parameters() {
       return tool.schema;
     },
-    inputSchema: tool.named.tool.inputSchema,
+    inputSchema,
+    title,
+    outputSchema,
+    annotations,
+    _meta,
   };
 }
 

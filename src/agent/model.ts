@@ -7,6 +7,8 @@ export interface ModelOptions {
   readonly apiKey?: string;
   /** The base URL of an API that is compatible with the provider's. */
   readonly baseUrl?: string;
+  /** How often a model call that failed is repeated before the run fails; 2 unless given. */
+  readonly maxRetries?: number;
 }
 
 /** The model cannot be made from the configuration. The message is one line for the person who starts the service. */
@@ -39,8 +41,8 @@ function splitModel(model: string): { provider: string; name: string } {
   return { provider: provider.startsWith('google_') ? provider.replaceAll('_', '-') : provider, name: model.slice(at + 1) };
 }
 
-function settingsFor(provider: string, { apiKey, baseUrl }: ModelOptions): Record<string, unknown> {
-  const settings: Record<string, unknown> = {};
+function settingsFor(provider: string, { apiKey, baseUrl, maxRetries = 2 }: ModelOptions): Record<string, unknown> {
+  const settings: Record<string, unknown> = { maxRetries };
   if (apiKey) settings.apiKey = apiKey;
   if (baseUrl) Object.assign(settings, baseUrlSetting(provider, baseUrl));
   return settings;

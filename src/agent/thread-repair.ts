@@ -17,8 +17,11 @@ export function messagesOf(state: StateSnapshot): BaseMessage[] {
  * Returns an empty list for a sound thread.
  */
 export function repairOf(state: StateSnapshot): BaseMessage[] {
-  const messages = messagesOf(state);
-  const kept = new Map(pendingResults(state).map((result) => [result.tool_call_id, result]));
+  const pending = pendingResults(state);
+  const kept = new Map(pending.map((result) => [result.tool_call_id, result]));
+  const pendingIds = new Set(pending.map((result) => result.id));
+  // A snapshot shows pending results among the messages, but the next turn starts without them.
+  const messages = messagesOf(state).filter((message) => !pendingIds.has(message.id));
   const repaired: BaseMessage[] = [];
   const placed = new Set<BaseMessage>();
   for (const [index, message] of messages.entries()) {

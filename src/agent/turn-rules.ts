@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import { AIMessage, AIMessageChunk, type BaseMessage, type InvalidToolCall, type ToolCall, ToolMessage } from '@langchain/core/messages';
 import { createMiddleware } from 'langchain';
 import { freshId } from './message-ids.js';
 
@@ -70,8 +70,7 @@ export function tidyAnswer(
   answer: AIMessage,
   { messages, known }: { messages: readonly BaseMessage[]; known: ReadonlySet<string> },
 ): AIMessage {
-  const calls = answer.tool_calls ?? [];
-  const broken = answer.invalid_tool_calls ?? [];
+  const { calls, broken } = sortCalls(answer);
   const acceptable = calls.every((call) => call.id && isAcceptable(call.name, known)) && broken.length === 0;
   const id = answer.id && freshId(answer.id, new Set(messages.map((message) => message.id)));
   if (acceptable && id === answer.id) return answer;
@@ -97,6 +96,31 @@ export function tidyAnswer(
     response_metadata: answer.response_metadata,
     usage_metadata: answer.usage_metadata,
   });
+}
+
+/** LangChain completes arguments that break off in the middle; a tool must not run with what the model never finished saying. */
+function sortCalls(answer: AIMessage): { calls: ToolCall[]; broken: InvalidToolCall[] } {
+  const raw = new Map((AIMessageChunk.isInstance(answer) ? (answer.tool_call_chunks ?? []) : []).map(({ id, args }) => [id, args]));
+  const calls: ToolCall[] = [];
+  const broken: InvalidToolCall[] = [...(answer.invalid_tool_calls ?? [])];
+  for (const call of answer.tool_calls ?? []) {
+    const args = raw.get(call.id);
+    if (isJson(args)) calls.push(call);
+    else broken.push({ type: 'invalid_tool_call', id: call.id, name: call.name, args, error: 'The arguments are not valid JSON.' });
+  }
+  return { calls, broken };
+}
+
+/** No arguments at all stand for an empty object. */
+function isJson(text: string | undefined): boolean {
+  if (!text) return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // That the text is no JSON is the answer.
+    return false;
+  }
 }
 
 function isAcceptable(name: string, known: ReadonlySet<string>): boolean {

@@ -9,7 +9,7 @@ export interface Tokens {
   /** MCP_AGENT_API_ADMIN_TOKEN. */
   readonly admin?: string;
   /** MCP_AGENT_API_REFRESH_TOKENS: a toolset's own token, by the toolset's name. */
-  readonly refresh?: Readonly<Record<string, string>>;
+  readonly refresh?: ReadonlyMap<string, string>;
 }
 
 /** Who asks. `toolset` is the deploy pipeline of one toolset. */
@@ -34,7 +34,7 @@ export class Callers {
     const given = bearerOf(req);
     if (given === undefined) return { kind: 'nobody' };
     if (sameSecret(given, this.#tokens.admin)) return { kind: 'admin' };
-    for (const [toolset, token] of Object.entries(this.#tokens.refresh ?? {})) {
+    for (const [toolset, token] of this.#tokens.refresh ?? []) {
       if (sameSecret(given, token)) return { kind: 'toolset', toolset };
     }
     return sameSecret(given, this.#tokens.api) ? { kind: 'user' } : { kind: 'nobody' };
@@ -43,7 +43,7 @@ export class Callers {
   /** Whether the request's `Authorization` is one of this service's own tokens, which must not travel on to a toolset. */
   isOwnToken(req: Request): boolean {
     const given = bearerOf(req);
-    const own = [this.#tokens.api, this.#tokens.admin, ...Object.values(this.#tokens.refresh ?? {})];
+    const own = [this.#tokens.api, this.#tokens.admin, ...(this.#tokens.refresh?.values() ?? [])];
     return given !== undefined && own.some((token) => sameSecret(given, token));
   }
 

@@ -2,6 +2,7 @@ import { type Request, Router } from 'express';
 import type { AgentOfGeneration } from '../agent/build-agent.js';
 import { RunLocks } from '../agent/run-lock.js';
 import type { Clock, LiveAgents, Logger } from '../core/ports.js';
+import { systemClock } from '../system-clock.js';
 import { agentSource } from './agent-source.js';
 import { Callers, type Tokens } from './caller.js';
 import { connectionsRoute } from './connections.js';
@@ -13,7 +14,6 @@ import { OpenRuns } from './open-runs.js';
 import { problemHandler } from './problem.js';
 import { refreshNowRoute, refreshStatusRoute, refuseStrangers } from './refresh.js';
 import { type AroundRun, runsRoute } from './runs.js';
-import { createSystemClock } from './system-clock.js';
 import { threadRoute } from './threads.js';
 
 export interface RouterOptions {
@@ -51,7 +51,7 @@ export function createRouter(
   live: LiveAgents<AgentOfGeneration> | (() => AgentOfGeneration | undefined),
   options: RouterOptions = {},
 ): Router {
-  const { logger = silent, clock = createSystemClock(), environment = {}, limits = {} } = options;
+  const { logger = silent, clock = systemClock, environment = {}, limits = {} } = options;
   const source = agentSource(live, clock);
   const callers = new Callers(options.tokens ?? {}, options.isAdmin);
   const locks = new RunLocks(clock);

@@ -145,13 +145,15 @@ async function streamTo(res: Response, { req, request, run, generation, deps }: 
     cancelTimeout();
   }
   const last = lastEvents(turn.outcome, { request, agui });
-  if (last.failure) logger.warn('run failed', { ...last.failure, runId: request.runId, generation: generation.number });
+  const fields = { runId: request.runId, generation: generation.number, ...last.failure };
+  if (last.failure?.code === 'client_gone') logger.info('run cancelled', fields);
+  else if (last.failure) logger.warn('run failed', fields);
   await stream.send(encodeEvents(last.events), run.signal);
   stream.end();
 }
 
 function lastEvents(outcome: Outcome, { request, agui }: { request: RunRequest; agui: AguiEvents }) {
-  if (turn.outcome.kind === 'finished') return { events: [runFinished(request)], failure: undefined };
+  if (outcome.kind === 'finished') return { events: [runFinished(request)], failure: undefined };
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   const isOwn = error instanceof RunEnded || error instanceof RunFailure;
   const code = isOwn ? error.code : 'run_failed';
