@@ -1,5 +1,5 @@
 import { toJSONSchema, type ZodType } from 'zod';
-import { byCodeUnits, isJsonObject } from './json.js';
+import { byCodeUnits, isJsonObject, MAX_DEPTH } from './json.js';
 import type { Snapshot } from './snapshot.js';
 import type { ToolDefinition } from './tool.js';
 import { canonicalText, digestOfTool, sha256 } from './tool-digest.js';
@@ -14,7 +14,7 @@ export interface ToolsetContent {
 
 /**
  * A tool as a host holds it: as MCP lists it, with `inputSchema`, or as LangChain holds it, with `schema`. Either is a JSON
- * Schema or a zod 4 schema.
+ * Schema or a zod schema.
  */
 export interface FingerprintedTool {
   readonly name: string;
@@ -43,7 +43,7 @@ export function fingerprintOfCatalog(snapshots: Iterable<Pick<Snapshot, 'toolset
 /**
  * The fingerprint of a set of tools, for hosts that keep their own agent (CONTRACT.md 12.2): equal exactly when names,
  * descriptions and schemas are equal, whatever the order of tools and keys. Throws a TypeError for a tool without a name, and
- * for a schema that is neither a JSON Schema nor a zod 4 schema.
+ * for a schema that is no object.
  */
 export function fingerprint(tools: readonly FingerprintedTool[]): string {
   return sha256(tools.map(digestOfHostTool).sort(byCodeUnits).join('\n'));
@@ -58,14 +58,21 @@ function digestOfHostTool(tool: FingerprintedTool): string {
 
 function jsonSchemaOf(name: string, schema: unknown): unknown {
   if (schema === undefined || typeof schema === 'boolean') return schema;
+  if (!isJsonObject(schema)) throw new TypeError(`fingerprint: the schema of tool '${name}' is neither a JSON Schema nor a zod schema.`);
   if (isZod4(schema)) return toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  // A zod 3 schema is an object with methods; hashed as data, every schema would look like every other.
-  if (!isJsonObject(schema) || typeof schema.safeParse === 'function') {
-    throw new TypeError(`fingerprint: the schema of tool '${name}' is neither a JSON Schema nor a zod 4 schema.`);
-  }
-  return schema;
+  return typeof schema.safeParse === 'function' ? zod3Definition(schema, 0) : schema;
 }
 
 function isZod4(schema: unknown): schema is ZodType {
   return isJsonObject(schema) && typeof schema._zod === 'object' && typeof schema.safeParse === 'function';
+}
+
+/** LangChain's tools that take one text have a zod 3 schema, which zod 4 cannot convert. What it is made of serves as well, apart from its functions. */
+function zod3Definition(value: unknown, depth: number): unknown {
+  if (value instanceof RegExp) return String(value);
+  if (Array.isArray(value)) return value.map((item) => zod3Definition(item, depth + 1));
+  if (!isJsonObject(value) || depth > MAX_DEPTH) return value;
+  if (isJsonObject(value._def)) return zod3Definition(value._def, depth + 1);
+  const entries = Object.entries(value).map(([key, item]) => [key, key === 'shape' && typeof item === 'function' ? item() : item] as const);
+  return Object.fromEntries(entries.map(([key, item]) => [key, zod3Definition(item, depth + 1)]));
 }
