@@ -25,8 +25,7 @@ export function changeToolset(draft: Draft, id: string, part: Partial<Toolset>):
 
 export const PLAIN_ASK: Omit<Ask, 'trigger'> = {
   notified: false,
-  waited: false,
-  followUp: false,
+  verify: false,
   confirming: false,
   polled: false,
   manual: 'no',

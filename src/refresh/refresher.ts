@@ -377,7 +377,7 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
 
   #noteState(id: string): void {
     const toolset = this.#rounds.toolsets.get(id);
-    if (toolset === undefined) return;
+    if (toolset === undefined || this.#life === 'stopped') return;
     const from = this.#states.get(id) ?? null;
     const to = stateOf(toolset, this.#pool.status(id));
     if (from === to) return;

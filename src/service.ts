@@ -1,0 +1,101 @@
+import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import type { Express } from 'express';
+import { type AgentOfGeneration, buildAgent } from './agent/build-agent.js';
+import { openCheckpointing } from './agent/checkpointing.js';
+import { createModel } from './agent/model.js';
+import { ToolCache } from './agent/tool-cache.js';
+import type { Config } from './config.js';
+import type { Clock, Logger } from './core/ports.js';
+import { createApplication } from './http/application.js';
+import { OpenRuns } from './http/open-runs.js';
+import { createRouter } from './http/router.js';
+import type { AroundRun } from './http/runs.js';
+import { silentLogger } from './refresh/options.js';
+import { ToolsetRefresher } from './refresh/refresher.js';
+import { systemClock } from './system-clock.js';
+
+export interface AppOptions {
+  /** Default: nothing is logged. */
+  readonly logger?: Logger;
+  /** The chat model; made from `config.provider` unless given. */
+  readonly model?: BaseChatModel;
+  /** Where `${MCP_HEADER_…}` and fallback credentials come from. Default `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock;
+  /** Wraps each run while it streams (CONTRACT.md 12.4). */
+  readonly aroundRun?: AroundRun;
+}
+
+/** The whole service, without a server and without signals: whoever creates it listens, starts, drains and stops. */
+export interface App {
+  /** Answers from the first moment; before `start` resolves, readiness is 503. */
+  readonly application: Express;
+  readonly refresher: ToolsetRefresher<AgentOfGeneration>;
+  /** Connects to the toolsets. Rejects where the service would exit (CONTRACT.md 11.1). */
+  start(options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /** No new runs from now on; resolves when the running ones have ended, at the latest after MCP_AGENT_API_DRAIN_SECONDS (11.3). */
+  drain(): Promise<void>;
+  /** Closes the sessions and the checkpointer. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Puts the parts together: refresher, agent and routes. Rejects when the model cannot be made (its package is missing, for
+ * example) or the checkpoint store cannot be opened. Installs no signal handler and keeps no state outside of what it returns.
+ */
+export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
+  const { logger = silentLogger, env = process.env, clock = systemClock } = options;
+  const { provider } = config;
+  const model = options.model ?? (await createModel(provider));
+  const checkpointing = await openCheckpointing(config.checkpoint);
+  const cache = new ToolCache();
+  const refresher = new ToolsetRefresher<AgentOfGeneration>({
+    url: config.mcpUrl,
+    build: (catalog, sessions) =>
+      buildAgent({
+        catalog,
+        sessions,
+        model,
+        checkpointer: checkpointing.saver,
+        systemPrompt: config.systemPrompt,
+        toolSeconds: config.toolSeconds,
+        cache,
+      }),
+    everySeconds: config.refreshSeconds,
+    pollingSeconds: config.pollingSeconds,
+    indexSeconds: config.indexSeconds,
+    debounceMs: config.debounceMs,
+    listTimeoutSeconds: config.listTimeoutSeconds,
+    heartbeatSeconds: config.heartbeatSeconds,
+    startupSeconds: config.startupSeconds,
+    readySeconds: config.readySeconds,
+    required: config.required,
+    env,
+    logger,
+    clock,
+  });
+  const openRuns = new OpenRuns({ clock, maxRuns: config.maxRuns });
+  const router = createRouter(refresher, {
+    tokens: { api: config.token, admin: config.adminToken, refresh: config.refreshTokens },
+    environment: env,
+    aroundRun: options.aroundRun,
+    limits: { runSeconds: config.runSeconds },
+    openRuns,
+    corsOrigins: config.corsOrigins,
+    logger,
+    clock,
+  });
+  return {
+    application: createApplication(router),
+    refresher,
+    start: (startOptions) => refresher.start(startOptions),
+    async drain() {
+      openRuns.beginDrain();
+      await openRuns.idle(config.drainSeconds * 1_000);
+    },
+    async stop() {
+      await refresher.stop();
+      await checkpointing.close();
+    },
+  };
+}
