@@ -1,4 +1,4 @@
-import { startSdkToolset, type SdkEra } from '../support/sdk-toolset.js';
+import { type SdkEra, startSdkToolset } from '../support/sdk-toolset.js';
 import { until } from '../support/until.js';
 import { watchedSession } from './session-fixture.js';
 
@@ -62,7 +62,8 @@ describe.each(FLIPS)('a redeploy from $from to $to behind the same URL', ({ from
     expect(await session.names()).toEqual(['new']);
     const expected = ERAS.find(({ era }) => era === to)?.push;
     // From a server without sessions to one that pushes, only the renewal of the session shows the new channel.
-    if (from !== 'stateless' || to === 'legacy') await until(() => session.status().push === expected || to === 'both', { what: `push to be ${expected}` });
+    if (from !== 'stateless' || to === 'legacy')
+      await until(() => session.status().push === expected || to === 'both', { what: `push to be ${expected}` });
     expect((await session.call({ tool: 'new', args: {}, timeoutMs: 5_000 })).isError).toBe(false);
   });
 });
