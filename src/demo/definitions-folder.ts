@@ -1,4 +1,4 @@
-import { accessSync, constants, cpSync, mkdtempSync, readdirSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 
@@ -16,7 +16,8 @@ export interface DefinitionsFolder {
 export function openDefinitionsFolder(original: string): DefinitionsFolder {
   if (!original.split(sep).includes('node_modules') && isWritable(original)) return { path: original, kind: 'original' };
   const path = mkdtempSync(join(tmpdir(), 'mcp-agent-api-demo-'));
-  for (const file of readdirSync(original)) cpSync(join(original, file), join(path, file), { mode: constants.COPYFILE_FICLONE });
+  // Written anew rather than copied, because a copy of a read-only file would be read-only too.
+  for (const file of readdirSync(original)) writeFileSync(join(path, file), readFileSync(join(original, file)));
   return { path, kind: 'copy' };
 }
 

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../config/setting.js';
 import type { Logger } from '../core/ports.js';
@@ -21,7 +22,15 @@ export interface Demo {
 export async function startDemo(options: { readonly logger: Logger }): Promise<Demo> {
   const folder = openDefinitionsFolder(`${DEMO}toolsets`);
   const toolsets = await startDemoToolsets({ definitionsDir: folder.path, dataDir: `${DEMO}data`, logger: options.logger });
-  return { indexUrl: toolsets.indexUrl, model: new DemoModel(), files: toolsets.files, close: () => toolsets.close() };
+  return {
+    indexUrl: toolsets.indexUrl,
+    model: new DemoModel(),
+    files: toolsets.files,
+    async close() {
+      await toolsets.close();
+      if (folder.kind === 'copy') rmSync(folder.path, { recursive: true, force: true });
+    },
+  };
 }
 
 /**

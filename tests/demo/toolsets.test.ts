@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -237,7 +237,7 @@ describe('openDefinitionsFolder', () => {
     expect(opened.path).not.toContain('node_modules');
     for (const file of ['knowledge-base.json', 'places.json']) {
       expect(readFileSync(join(opened.path, file), 'utf8')).toBe(readFileSync(join(path, file), 'utf8'));
-      appendFileSync(join(opened.path, file), '\n');
+      expect(statSync(join(opened.path, file)).mode & 0o200).not.toBe(0);
     }
   });
 });
