@@ -3,23 +3,17 @@ import { EventEmitter } from 'eventemitter3';
 import { CodedError } from '../core/errors.js';
 import type { Generation, Lease } from '../core/generation.js';
 import type { Clock, LiveAgents, Logger } from '../core/ports.js';
-import { beginRounds, nextWakeAt, step } from '../core/round.js';
-import type { ConcludedRound, RoundEffect, RoundEvent, Rounds } from '../core/round-state.js';
-import type { Snapshot } from '../core/snapshot.js';
-import { takeSnapshot } from '../core/snapshot.js';
-import type { Readiness, RefreshStatus, RoundRecord, ToolsetState } from '../core/status.js';
-import { openPool, type SessionPool } from '../mcp/session-pool.js';
+import type { ConcludedRound, RoundEffect } from '../core/round-state.js';
+import type { Readiness, RefreshStatus, RoundRecord } from '../core/status.js';
 import { systemClock } from '../system-clock.js';
 import { buildCandidate, type Candidate } from './candidate.js';
 import { History } from './history.js';
-import { IndexReader, type NamedToolset } from './index-reader.js';
-import { Lister } from './lister.js';
 import { type RefresherEvents, type RefresherOptions, silentLogger } from './options.js';
 import { describeRound, logRound } from './round-report.js';
 import { GenerationSlot } from './slot.js';
 import { Startup } from './startup.js';
-import { asCoded, instants, reportToolset, shownError, stateOf } from './status-report.js';
-import { watchForSuspend } from './suspend.js';
+import { reportRefresh } from './status-report.js';
+import { Watcher } from './watcher.js';
 
 export interface RefreshRequest {
   /** The toolset to list, by its name in the index; every toolset without it. */
@@ -44,22 +38,13 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #everySeconds: number;
-  readonly #pool: SessionPool;
-  readonly #lister: Lister;
-  readonly #index: IndexReader;
+  readonly #watcher: Watcher;
   readonly #slot: GenerationSlot<Agent>;
   readonly #history = new History();
   readonly #startup: Startup;
-  readonly #named = new Map<string, NamedToolset>();
-  readonly #states = new Map<string, ToolsetState>();
   readonly #requests = new Map<number, PendingRequest>();
-  readonly #events: RoundEvent[] = [];
-  #rounds: Rounds;
   #candidate: Candidate<Agent> | undefined;
   #lastRequest = 0;
-  #dispatching = false;
-  #cancelWake: () => void = () => undefined;
-  #stopSuspendWatch: () => void = () => undefined;
   #life: 'new' | 'running' | 'stopped' = 'new';
 
   constructor(options: RefresherOptions<Agent>) {
@@ -68,46 +53,28 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? silentLogger;
     this.#everySeconds = options.everySeconds ?? 1_800;
-    const env = options.env ?? process.env;
-    const pollMs = this.#everySeconds * 1_000;
-    const timeoutMs = (options.listTimeoutSeconds ?? 10) * 1_000;
-    this.#rounds = beginRounds({
-      debounceMs: options.debounceMs ?? 100,
-      pollMs,
-      pollingMs: Math.min(pollMs, (options.pollingSeconds ?? 30) * 1_000),
-    });
-    this.#lister = new Lister({ timeoutMs, clock: this.#clock });
-    this.#pool = openPool({
+    this.#slot = new GenerationSlot((generation) => this.#release(generation));
+    this.#watcher = new Watcher({
+      settings: options,
+      pollMs: this.#everySeconds * 1_000,
       clock: this.#clock,
-      env,
       logger: this.#logger,
-      heartbeatSeconds: options.heartbeatSeconds ?? 60,
-      onSignal: (id, kind) => this.#dispatch({ type: 'signal', id, trigger: kind }),
-      onStatus: (id, status) => {
-        this.#dispatch({ type: 'watching', id, watching: status.push === 'watching' });
-        this.#noteState(id);
+      owner: {
+        build: (effect) => void this.#build(effect),
+        concluded: (record) => this.#conclude(record),
+        stateChanged: (change) => this.#tell('toolset', change),
+        signalMissed: (missed) => this.#tell('missed', missed),
+        stepped: () => this.#startup.check(),
       },
     });
-    this.#index = new IndexReader({
-      url: options.url,
-      everyMs: (options.indexSeconds ?? (pollMs === 0 ? 0 : 60)) * 1_000,
-      timeoutMs,
-      env,
-      clock: this.#clock,
-      logger: this.#logger,
-      onToolsets: (toolsets) => this.#receiveIndex(toolsets),
-      onFailure: (error) => this.#dispatch({ type: 'index-failed', error }),
-      hasAnswered: (id) => this.#rounds.toolsets.get(id)?.listedAt != null,
-    });
-    this.#slot = new GenerationSlot((generation) => this.#release(generation));
     this.#startup = new Startup({
       clock: this.#clock,
       startupSeconds: options.startupSeconds ?? 60,
       readySeconds: options.readySeconds ?? 15,
       required: options.required ?? [],
-      toolsets: () => [...this.#rounds.toolsets.values()],
+      toolsets: () => this.#watcher.toolsets,
       built: () => this.#slot.current !== undefined,
-      indexError: () => this.#index.error,
+      indexError: () => this.#watcher.index.error,
       lastError: () => this.#history.last?.error ?? null,
     });
   }
@@ -122,8 +89,7 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#life = 'running';
     const stop = (): void => void this.stop();
     signal?.addEventListener('abort', stop, { once: true });
-    this.#stopSuspendWatch = watchForSuspend(this.#clock, () => this.#listEverything());
-    this.#index.start();
+    this.#watcher.start();
     try {
       await this.#startup.begin();
     } catch (error) {
@@ -137,14 +103,10 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
   async stop(): Promise<void> {
     if (this.#life === 'stopped') return;
     this.#life = 'stopped';
-    this.#cancelWake();
-    this.#stopSuspendWatch();
-    this.#index.stop();
-    this.#lister.cancelAll();
     this.#startup.abandon();
     for (const { reject } of this.#requests.values()) reject(stopped());
     this.#requests.clear();
-    await this.#pool.closeAll();
+    await this.#watcher.stop();
   }
 
   get current(): Generation<Agent> | undefined {
@@ -189,128 +151,36 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
           reject(error);
         },
       });
-      this.#dispatch({ type: 'request', request, id });
+      this.#watcher.dispatch({ type: 'request', request, id });
     });
   }
 
   status(): RefreshStatus {
-    const now = this.#clock.now();
-    const instant = instants({ now, date: this.#clock.date() });
     const { current } = this.#slot;
-    const live = new Map(current?.catalog.snapshots.map((snapshot) => [snapshot.toolset, snapshot]));
-    const wanted = [...this.#rounds.toolsets.values()].filter(({ standing }) => standing === 'wanted');
-    const pollAt = Math.min(...wanted.map((toolset) => toolset.pollAt ?? Number.POSITIVE_INFINITY));
+    const { pool, toolsets, index } = this.#watcher;
     return {
       instance: this.#options.instance ?? hostname(),
-      generation: current?.number ?? 0,
-      fingerprint: current?.fingerprint ?? null,
-      builtAt: current?.builtAt.toISOString() ?? null,
       everySeconds: this.#everySeconds,
-      nextPollAt: instant(pollAt),
       rounds: this.#history.counts,
       last: this.#history.last,
       draining: this.#slot.draining(),
-      toolsets: wanted
-        .map((toolset) => {
-          const session = this.#pool.status(toolset.id);
-          return reportToolset({ toolset, url: this.#urlOf(toolset.id), session, live: live.get(toolset.name), now, instant });
-        })
-        .sort((a, b) => (a.name < b.name ? -1 : 1)),
-      index: {
-        error: this.#index.error === null ? null : shownError(this.#index.error),
-        readAt: this.#index.readAt?.toISOString() ?? null,
-      },
+      ...reportRefresh({
+        now: this.#clock.now(),
+        date: this.#clock.date(),
+        current,
+        toolsets,
+        urlOf: (id) => this.#watcher.urlOf(id),
+        sessionOf: (id) => pool.status(id),
+        index,
+      }),
     };
   }
 
-  /** Events are taken one after another, also when an effect causes the next one. */
-  #dispatch(event: RoundEvent): void {
-    if (this.#life === 'stopped') return;
-    this.#events.push(event);
-    if (this.#dispatching) return;
-    this.#dispatching = true;
-    try {
-      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) this.#take(next);
-    } finally {
-      this.#dispatching = false;
-    }
-    this.#armWake();
-  }
-
-  #take(event: RoundEvent): void {
-    const moment = { now: this.#clock.now(), random: () => this.#clock.random() };
-    const { state, effects } = step(this.#rounds, event, moment);
-    this.#rounds = state;
-    for (const effect of effects) this.#carryOut(effect);
-    if ('id' in event && event.id !== undefined) this.#noteState(event.id);
-    this.#startup.check();
-  }
-
-  #armWake(): void {
-    this.#cancelWake();
-    if (this.#life === 'stopped') return;
-    const now = this.#clock.now();
-    const at = nextWakeAt(this.#rounds, now);
-    if (!Number.isFinite(at)) return;
-    this.#cancelWake = this.#clock.after(Math.max(0, at - now), () => this.#dispatch({ type: 'time' }));
-  }
-
-  #carryOut(effect: RoundEffect): void {
-    switch (effect.type) {
-      case 'list':
-        void this.#list(effect);
-        return;
-      case 'leave-place':
-        this.#lister.leavePlace(effect.list);
-        return;
-      case 'build':
-        void this.#build(effect);
-        return;
-      case 'concluded':
-        this.#conclude(effect.record);
-        return;
-      case 'missed':
-        this.#reportMissed(effect.id);
-        return;
-      case 'dismissed':
-        this.#named.delete(effect.id);
-        this.#states.delete(effect.id);
-        this.#pool.dismiss(effect.id);
-        return;
-      case 'failing':
-      case 'recovered':
-        this.#noteState(effect.id);
-        return;
-    }
-  }
-
-  async #list({ id, list, notified }: Extract<RoundEffect, { type: 'list' }>): Promise<void> {
-    const named = this.#named.get(id);
-    if (named === undefined) return;
-    try {
-      if (named.endpoint instanceof CodedError) throw named.endpoint;
-      const session = this.#pool.get(named.endpoint);
-      const { snapshot, declaresTools } = await this.#lister.list(list, {
-        session,
-        notified,
-        onStarted: () => this.#dispatch({ type: 'started', id, list }),
-        read: (whole) => {
-          const snapshot = takeSnapshot({ endpoint: session.endpoint, list: whole, previous: this.#liveSnapshot(id) });
-          return { snapshot, declaresTools: whole.declaresTools };
-        },
-      });
-      this.#dispatch({ type: 'listed', id, list, snapshot, declaresTools });
-    } catch (error) {
-      // A failed list is an event like any other: the rounds decide what follows from it.
-      this.#dispatch({ type: 'failed', id, list, error: asCoded(error, named.name) });
-    }
-  }
-
   async #build({ base, changes }: Extract<RoundEffect, { type: 'build' }>): Promise<void> {
-    const candidate = await buildCandidate((catalog) => this.#options.build(catalog, this.#pool), base, changes);
+    const candidate = await buildCandidate((catalog) => this.#options.build(catalog, this.#watcher.pool), base, changes);
     this.#candidate = candidate;
     const { accepted, rejected, error, built } = candidate;
-    this.#dispatch({ type: 'built', accepted, rejected, error, catalog: built?.catalog ?? null });
+    this.#watcher.dispatch({ type: 'built', accepted, rejected, error, catalog: built?.catalog ?? null });
   }
 
   #conclude(concluded: ConcludedRound): void {
@@ -334,71 +204,22 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#candidate = undefined;
     if (built === undefined) return;
     const { agent, catalog } = built;
-    for (const { id } of catalog.snapshots) this.#pool.acquire(id);
+    for (const { id } of catalog.snapshots) this.#watcher.pool.acquire(id);
     const builtAt = this.#clock.date();
     const generation = { number: (previous?.number ?? 0) + 1, agent, catalog, fingerprint: catalog.fingerprint, builtAt };
     this.#slot.swap(generation, builtAt);
   }
 
   #release(generation: Generation<Agent>): void {
-    for (const { id } of generation.catalog.snapshots) this.#pool.release(id);
+    for (const { id } of generation.catalog.snapshots) this.#watcher.pool.release(id);
     this.#logger.debug('generation released', { generation: generation.number });
     this.#tell('released', generation);
-  }
-
-  #receiveIndex(toolsets: readonly NamedToolset[]): void {
-    const changed: string[] = [];
-    for (const named of toolsets) {
-      const before = this.#named.get(named.id)?.endpoint;
-      this.#named.set(named.id, named);
-      const { endpoint } = named;
-      if (before === undefined || before instanceof CodedError || endpoint instanceof CodedError) continue;
-      if (JSON.stringify(before.headers) !== JSON.stringify(endpoint.headers)) this.#pool.renew(endpoint);
-      if (before.credentialHeaders.join() !== endpoint.credentialHeaders.join()) {
-        this.#pool.renew(endpoint);
-        changed.push(named.id);
-      }
-    }
-    const { indexRead, toolsets: known } = this.#rounds;
-    const wanted = [...known.values()].filter(({ standing }) => standing === 'wanted');
-    const same = indexRead && wanted.length === toolsets.length && toolsets.every(({ id }) => known.get(id)?.standing === 'wanted');
-    if (!same) this.#dispatch({ type: 'index', toolsets: toolsets.map(({ id, name }) => ({ id, name })) });
-    for (const id of changed) this.#dispatch({ type: 'signal', id, trigger: 'index' });
-  }
-
-  #reportMissed(id: string): void {
-    const toolset = this.#rounds.toolsets.get(id);
-    if (toolset === undefined) return;
-    const { name, missedSignals } = toolset;
-    this.#logger.warn('signal missed', { toolset: name, missedSignals });
-    this.#pool.reopenStream(id);
-    this.#tell('missed', { toolset: name, missedSignals });
-  }
-
-  #noteState(id: string): void {
-    const toolset = this.#rounds.toolsets.get(id);
-    if (toolset === undefined || this.#life === 'stopped') return;
-    const from = this.#states.get(id) ?? null;
-    const to = stateOf(toolset, this.#pool.status(id));
-    if (from === to) return;
-    this.#states.set(id, to);
-    const error = toolset.failure?.error ?? null;
-    const fields = { toolset: toolset.name, from, to, ...(error === null ? {} : { code: error.code, error: error.message }) };
-    if (to === 'failing') this.#logger.warn('toolset failing', fields);
-    else this.#logger.info(`toolset ${to}`, fields);
-    this.#tell('toolset', { toolset: toolset.name, from, to, error });
-  }
-
-  /** After the machine slept, nothing that was held can be trusted to be current (CONTRACT.md 4.9). */
-  #listEverything(): void {
-    this.#logger.info('clock jumped', { consequence: 'every toolset is listed' });
-    for (const id of this.#rounds.toolsets.keys()) this.#dispatch({ type: 'signal', id, trigger: 'reconnect' });
   }
 
   async #readIndexFirst(): Promise<void> {
     await new Promise<void>((resolve) => {
       const cancel = this.#clock.after(INDEX_READ_WAIT_MS, resolve);
-      void this.#index.readNow().then(() => {
+      void this.#watcher.index.readNow().then(() => {
         cancel();
         resolve();
       });
@@ -406,16 +227,7 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
   }
 
   #idOf(name: string): string | undefined {
-    return [...this.#rounds.toolsets.values()].find((toolset) => toolset.name === name && toolset.standing === 'wanted')?.id;
-  }
-
-  #urlOf(id: string): string {
-    const endpoint = this.#named.get(id)?.endpoint;
-    return endpoint === undefined || endpoint instanceof CodedError ? '' : endpoint.url;
-  }
-
-  #liveSnapshot(id: string): Snapshot | undefined {
-    return this.#rounds.live?.snapshots.find((snapshot) => snapshot.id === id);
+    return this.#watcher.toolsets.find((toolset) => toolset.name === name && toolset.standing === 'wanted')?.id;
   }
 
   #tell<Name extends keyof RefresherEvents<Agent>>(name: Name, event: Parameters<RefresherEvents<Agent>[Name]>[0]): void {

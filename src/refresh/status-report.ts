@@ -1,4 +1,5 @@
 import { CodedError } from '../core/errors.js';
+import type { Generation } from '../core/generation.js';
 import type { SessionStatus } from '../core/ports.js';
 import type { Toolset } from '../core/round-state.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -68,4 +69,34 @@ export function asCoded(error: unknown, toolset: string): CodedError {
     return error.toolset === undefined ? new CodedError(code, message, { toolset, status, retryAfterMs, cause: error }) : error;
   }
   return new CodedError('TOOLSET_UNREACHABLE', 'The toolset could not be listed.', { toolset, cause: error });
+}
+
+export interface RefreshReport {
+  readonly now: number;
+  readonly date: Date;
+  readonly current: Generation | undefined;
+  readonly toolsets: readonly Toolset[];
+  readonly urlOf: (id: string) => string;
+  readonly sessionOf: (id: string) => SessionStatus | undefined;
+  readonly index: { readonly error: CodedError | null; readonly readAt: Date | null };
+}
+
+/** The part of `GET /refresh` that is about the live generation and the toolsets. */
+export function reportRefresh({ now, date, current, toolsets, urlOf, sessionOf, index }: RefreshReport) {
+  const instant = instants({ now, date });
+  const live = new Map(current?.catalog.snapshots.map((snapshot) => [snapshot.toolset, snapshot]));
+  const wanted = toolsets.filter(({ standing }) => standing === 'wanted');
+  return {
+    generation: current?.number ?? 0,
+    fingerprint: current?.fingerprint ?? null,
+    builtAt: current?.builtAt.toISOString() ?? null,
+    nextPollAt: instant(Math.min(...wanted.map(({ pollAt }) => pollAt ?? Number.POSITIVE_INFINITY))),
+    toolsets: wanted
+      .map((toolset) => {
+        const { id, name } = toolset;
+        return reportToolset({ toolset, url: urlOf(id), session: sessionOf(id), live: live.get(name), now, instant });
+      })
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+    index: { error: index.error === null ? null : shownError(index.error), readAt: index.readAt?.toISOString() ?? null },
+  };
 }
