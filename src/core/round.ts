@@ -1,4 +1,4 @@
-import { change, type Draft, openDraft } from './round-draft.js';
+import { change, changeToolset, type Draft, openDraft } from './round-draft.js';
 import { nextOf, openWindow, passTime, receiveSignal, startList } from './round-due.js';
 import {
   receiveFailure,
