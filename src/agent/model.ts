@@ -1,5 +1,5 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import { initChatModel } from 'langchain';
+import { initChatModel, MODEL_PROVIDER_CONFIG } from 'langchain/chat_models/universal';
 
 export interface ModelOptions {
   /** `provider:model`, for example `openai:gpt-5-mini`. */
@@ -22,12 +22,17 @@ export class ModelUnavailable extends Error {
 /** Makes the chat model of PROVIDER_MODEL (CONTRACT.md 10). Throws {@link ModelUnavailable}, which names what to set or to install. */
 export async function createModel(options: ModelOptions): Promise<BaseChatModel> {
   const { provider, name } = splitModel(options.model);
+  const packages: Partial<Record<string, { package: string }>> = MODEL_PROVIDER_CONFIG;
+  const packageName = packages[provider]?.package;
+  if (packageName === undefined) {
+    throw new ModelUnavailable(`PROVIDER_MODEL is ${options.model}, and LangChain knows no provider named ${provider}.`);
+  }
   try {
     const model = await initChatModel(`${provider}:${name}`, settingsFor(provider, options));
     // A configurable model asks its provider package at the first call only; asking now lets a missing package stop the start.
     return (await model._getModelInstance()) as unknown as BaseChatModel;
   } catch (error) {
-    throw unavailable(error, { provider, model: options.model });
+    throw unavailable(error, { packageName, model: options.model });
   }
 }
 
@@ -56,18 +61,12 @@ function baseUrlSetting(provider: string, baseUrl: string): Record<string, unkno
   return { configuration: { baseURL: baseUrl } };
 }
 
-function unavailable(error: unknown, { provider, model }: { provider: string; model: string }): ModelUnavailable {
+/** LangChain's own errors for a missing package are several lines long and depend on how modules are loaded. */
+function unavailable(error: unknown, { packageName, model }: { packageName: string; model: string }): ModelUnavailable {
   const text = error instanceof Error ? error.message : String(error);
-  const missing = /Unable to import (\S+?)\.|Cannot find package '([^']+)'/.exec(text);
-  if (missing) {
-    const name = missing[1] ?? missing[2];
-    return new ModelUnavailable(`PROVIDER_MODEL is ${model}, whose package is not installed. Install it: npm install ${name}`, error);
-  }
-  if (/Unsupported .*modelProvider/.test(text)) {
-    return new ModelUnavailable(`PROVIDER_MODEL is ${model}, and LangChain knows no provider named ${provider}.`, error);
-  }
-  if (/api key|apiKey|credentials/i.test(text)) {
-    return new ModelUnavailable(`PROVIDER_MODEL is ${model}, and its API key is missing. Set PROVIDER_API_KEY.`, error);
-  }
-  return new ModelUnavailable(`PROVIDER_MODEL is ${model}, and the model cannot be made from it.`, error);
+  const say = (what: string) => new ModelUnavailable(`PROVIDER_MODEL is ${model}, ${what}`, error);
+  if (/Unable to import|Cannot find (package|module)/.test(text))
+    return say(`whose package is not installed. Install it: npm install ${packageName}`);
+  if (/api ?key|credentials/i.test(text)) return say('and its API key is missing. Set PROVIDER_API_KEY.');
+  return say('and the model cannot be made from it.');
 }
