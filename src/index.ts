@@ -4,6 +4,7 @@ export type { Checkpointing } from './agent/checkpointing.js';
 export { openCheckpointing } from './agent/checkpointing.js';
 export { createModel } from './agent/model.js';
 export { ToolCache } from './agent/tool-cache.js';
+export { ConfigError } from './config/setting.js';
 export type { Config } from './config.js';
 export { readConfig, refreshSeconds } from './config.js';
 export type { Catalog } from './core/catalog.js';

@@ -2,10 +2,10 @@
 import type { AddressInfo } from 'node:net';
 import { EnvHttpProxyAgent, setGlobalDispatcher } from 'undici';
 import { parseArguments } from './cli.js';
-import { type Config, isLoopback, readConfig } from './config.js';
 import { effectiveValues } from './config/effective-values.js';
 import { readEnvironment } from './config/environment.js';
 import { ConfigError, type Environment } from './config/setting.js';
+import { type Config, isLoopback, readConfig } from './config.js';
 import type { Logger } from './core/ports.js';
 import { demoBanner } from './demo/banner.js';
 import { type Demo, demoEnvironment, startDemo } from './demo/demo.js';
