@@ -1,4 +1,4 @@
-import { CodedError } from '../core/errors.js';
+import { CodedError, type ErrorCode } from '../core/errors.js';
 import type { JsonObject } from '../core/tool.js';
 import { MAX_ANSWER_BYTES, readEvents, readText } from './answer.js';
 import { isObject, isRequestOrNotification, type Reply, replyTo } from './rpc-message.js';
@@ -38,7 +38,10 @@ export class Exchanges {
     const answer = await this.#post(JSON.stringify(message), request);
     try {
       await this.#wire.refuse(answer.response, request.headers['mcp-session-id'] !== undefined);
-      return { reply: await this.#readReply(answer, message.id), session: answer.response.headers.get('mcp-session-id') };
+      return {
+        reply: await this.#readReply(answer, message.id, 'TOOLSET_UNREACHABLE'),
+        session: answer.response.headers.get('mcp-session-id'),
+      };
     } catch (error) {
       answer.end();
       throw this.#wire.failure(error);
@@ -81,7 +84,7 @@ export class Exchanges {
       if (status >= 400 && status < 500 && !NO_VERDICT.has(status))
         return { kind: 'refused', status, text: await readText(answer.response.body, MAX_ANSWER_BYTES) };
       await this.#wire.refuse(answer.response, false);
-      return { kind: 'reply', reply: await this.#readReply(answer, message.id) };
+      return { kind: 'reply', reply: await this.#readReply(answer, message.id, 'TOOLSET_NOT_MCP') };
     } catch (error) {
       answer.end();
       throw this.#wire.failure(error);
@@ -93,11 +96,11 @@ export class Exchanges {
     return this.#wire.open({ method: 'POST', body, headers, signal: request.signal, call: request.call });
   }
 
-  async #readReply(answer: OpenAnswer, id: string | number): Promise<Reply> {
+  async #readReply(answer: OpenAnswer, id: string | number, codeOfEarlyEnd: ErrorCode): Promise<Reply> {
     const type = mediaTypeOf(answer.response);
     if (type === 'text/event-stream') {
       const events = readEvents(answer.response.body, { maxEventBytes: MAX_ANSWER_BYTES, maxBytes: MAX_ANSWER_BYTES });
-      const reply = await this.#replyOn(events, id);
+      const reply = await this.#replyOn(events, id, codeOfEarlyEnd);
       this.#drain(events, answer);
       return reply;
     }
@@ -108,12 +111,12 @@ export class Exchanges {
     return reply;
   }
 
-  async #replyOn(events: ReturnType<typeof readEvents>, id: string | number): Promise<Reply> {
+  async #replyOn(events: ReturnType<typeof readEvents>, id: string | number, codeOfEarlyEnd: ErrorCode): Promise<Reply> {
     for (;;) {
       const next = await events.next();
       if (next.done) {
         const text = `The event stream of toolset "${this.#wire.toolset}" ended without the reply.`;
-        throw new CodedError('TOOLSET_UNREACHABLE', text, { toolset: this.#wire.toolset });
+        throw new CodedError(codeOfEarlyEnd, text, { toolset: this.#wire.toolset });
       }
       const { event, data } = next.value;
       if (data === '' || (event !== undefined && event !== 'message')) continue;

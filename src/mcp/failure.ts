@@ -45,9 +45,10 @@ function failureOfOne(error: unknown, details: { readonly toolset: string; reado
       return new CodedError('TOOLSET_PROTOCOL_ERROR', `Toolset "${toolset}" sent a result that the protocol does not allow.`, details);
     return undefined;
   }
-  if (error instanceof SyntaxError || error instanceof RangeError || (error instanceof Error && error.name === 'ZodError'))
+  const name = fieldOf(error, 'name');
+  if (name === 'SyntaxError' || name === 'RangeError' || name === 'ZodError')
     return new CodedError('TOOLSET_NOT_MCP', `Toolset "${toolset}" answered something that is no MCP message.`, details);
-  if (error instanceof Error && /protocol version is not supported/i.test(error.message)) return unsupportedVersion(details);
+  if (/protocol version is not supported/i.test(String(fieldOf(error, 'message')))) return unsupportedVersion(details);
   const code = codeOf(error);
   if (code === undefined) return undefined;
   if (UNKNOWN_HOST.has(code))
@@ -132,11 +133,16 @@ function* causesOf(error: unknown): Generator<unknown> {
   let each = error;
   for (let depth = 0; depth < 8 && each !== undefined && each !== null; depth += 1) {
     yield each;
-    each = each instanceof Error ? each.cause : undefined;
+    each = fieldOf(each, 'cause');
   }
 }
 
 function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
-  return typeof error.code === 'string' ? error.code : undefined;
+  const code = fieldOf(error, 'code');
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Node's own errors may come from another realm, where `instanceof Error` says no; so their fields are looked at. */
+function fieldOf(error: unknown, name: 'cause' | 'code' | 'name' | 'message'): unknown {
+  return typeof error === 'object' && error !== null && name in error ? (error as { readonly [key: string]: unknown })[name] : undefined;
 }

@@ -15,8 +15,10 @@ export type StreamEnd =
   | { readonly kind: 'lost' }
   /** It could not be opened this time. */
   | { readonly kind: 'failed'; readonly error: CodedError }
-  /** It was open and is no longer: closed by either server or network, or silent for three beats. */
-  | { readonly kind: 'ended'; readonly retryMs: number | undefined };
+  /** It was open, and was closed by server or network. */
+  | { readonly kind: 'ended'; readonly retryMs: number | undefined }
+  /** It was open, and nothing came for three beats: its socket is dead, and others of the same connection may be. */
+  | { readonly kind: 'silent' };
 
 export interface StreamOptions {
   readonly connection: Connection;
@@ -51,15 +53,22 @@ export function openNotificationStream(options: StreamOptions): NotificationStre
     options.onOpen();
     settle();
   });
-  const beats = new BeatWatch({ clock, onSilence: () => closing.abort(new Error('Three keep-alive beats were missed.')) });
   let closed = false;
+  let silent = false;
+  const beats = new BeatWatch({
+    clock,
+    onSilence: () => {
+      silent = true;
+      closing.abort(new Error('Three keep-alive beats were missed.'));
+    },
+  });
   run
     .read({ signal: closing.signal, beats })
     // `read` turns every failure into a value.
     .then((end) => {
       beats.stop();
       if (closed) return;
-      options.onEnd(end);
+      options.onEnd(silent ? { kind: 'silent' } : end);
       settle();
     });
   return {

@@ -62,6 +62,8 @@ class McpSession implements ToolsetSession {
   #opening: { readonly endpoint: ToolsetEndpoint; readonly done: Promise<void> } | undefined;
   #definitions: ReadonlyMap<string, ToolDefinition> = new Map();
   #listFailed = false;
+  /** The status that the owner was told last, so that it is told of changes only. */
+  #told = '';
   #cancelHeartbeat: (() => void) | undefined;
   #cancelRenewal: (() => void) | undefined;
   #closed: Promise<void> | undefined;
@@ -234,7 +236,7 @@ class McpSession implements ToolsetSession {
     this.#facts = connection.facts;
     const hears = this.#keeper.adopt(watch);
     if (before.connection !== undefined) void this.#letGo(before.connection, occasion === 'list' || occasion === 'call' ? 'lost' : 'known');
-    this.#setPush(hears ? 'watching' : 'polling', before.facts);
+    this.#setPush(hears ? 'watching' : 'polling');
     if (before.facts !== undefined && mayHaveMissed(occasion, { before: before.facts, now: connection.facts }))
       this.#options.events.signal('reconnect');
   }
@@ -325,11 +327,13 @@ class McpSession implements ToolsetSession {
     else if (message.method === 'notifications/resources/updated') events.viewsChanged(uriOf(message));
   }
 
-  #setPush(push: SessionStatus['push'], before: ServerFacts | undefined = this.#facts): void {
-    const changed = push !== this.#push || before !== this.#facts;
+  #setPush(push: SessionStatus['push']): void {
     this.#push = push;
     if (push === 'watching' || push === 'polling') this.#armTimers();
-    if (changed) this.#options.events.status(this.status());
+    const told = JSON.stringify(this.status());
+    if (told === this.#told) return;
+    this.#told = told;
+    this.#options.events.status(this.status());
   }
 
   #armTimers(): void {

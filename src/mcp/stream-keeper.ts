@@ -94,7 +94,7 @@ export class StreamKeeper {
   /** The toolset answers again: a stream that waits for its next attempt is opened now. */
   toolsetIsBack(): void {
     const watch = this.#current;
-    if (watch === undefined || this.#cancelWait === undefined || watch.end?.kind !== 'failed') return;
+    if (watch === undefined || this.#cancelWait === undefined || watch.end?.kind === 'refused') return;
     this.#cancelWait();
     this.#reopen(watch);
   }
@@ -137,6 +137,9 @@ export class StreamKeeper {
         // The first attempt to open it again is made before anybody is told: most streams are back within a tenth of a second.
         this.#wait(watch, Math.max(this.#nextDelay(), end.retryMs ?? 0));
         return;
+      case 'silent':
+        this.#wait(watch, this.#nextDelay());
+        return;
       case 'failed':
         this.#goDeaf();
         this.#wait(watch, this.#nextDelay());
@@ -175,8 +178,9 @@ export class StreamKeeper {
     this.#cancelWait = undefined;
     const lost = watch.end?.kind === 'lost';
     // In the 2026 era nothing but a new handshake shows that another server answers by now.
-    if (!lost && watch.connection.facts.era === 'legacy') {
-      this.#openOn(watch);
+    const isAnother = watch.connection.facts.era === 'modern' && watch.wasOpen;
+    if (!lost && !isAnother && watch.end?.kind !== 'silent') {
+      void this.#openAgain(watch);
       return;
     }
     this.#owner.replace(watch.connection, lost ? 'lost' : 'reopen').then((outcome) => {
@@ -184,6 +188,13 @@ export class StreamKeeper {
       this.#goDeaf();
       this.#wait(watch, this.#nextDelay());
     });
+  }
+
+  /** Opens the stream on the same connection. An attempt that stays without an answer may yet succeed, but until then nothing is heard. */
+  async #openAgain(watch: Watch): Promise<void> {
+    const stream = this.#openOn(watch);
+    await settledWithin({ clock: this.#clock, ms: this.#limits.streamOpenMs, promise: stream.settled });
+    if (watch === this.#current && watch.stream === stream && !watch.open) this.#goDeaf();
   }
 
   /** Full jitter for the first attempt, half jitter for the later ones. */

@@ -1,0 +1,102 @@
+import { ManualClock } from '../support/manual-clock.js';
+import * as answers from '../support/raw-answers.js';
+import { startRawToolset } from '../support/raw-toolset.js';
+import { startSdkToolset } from '../support/sdk-toolset.js';
+import { stays, until } from '../support/until.js';
+import { watchedSession } from './session-fixture.js';
+
+const TOOLS = [{ name: 'a', inputSchema: { type: 'object' } }];
+
+/** Warnings and rejections that nobody handled, while a test runs. */
+const troubles: unknown[] = [];
+const note = (trouble: unknown) => troubles.push(trouble);
+
+beforeAll(() => {
+  process.on('warning', note);
+  process.on('unhandledRejection', note);
+});
+afterAll(() => {
+  process.off('warning', note);
+  process.off('unhandledRejection', note);
+});
+beforeEach(() => {
+  troubles.length = 0;
+});
+afterEach(async () => {
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(troubles).toEqual([]);
+});
+
+describe.each(['legacy', 'modern'] as const)('a %s toolset', (era) => {
+  it('that ends its stream hundreds of times leaves sockets, sessions and listeners as they were', async () => {
+    const toolset = await startRawToolset({ era, tools: TOOLS });
+    const session = watchedSession(toolset.url, { limits: { reopenMinMs: 1, reopenMaxMs: 2 } });
+    await session.start();
+    for (let round = 0; round < 300; round += 1) {
+      const before = session.signals.length;
+      toolset.cutStreams(round % 2 === 0 ? 'fin' : 'rst');
+      await until(() => session.signals.length > before && toolset.streams.size === 1);
+      expect(toolset.sessions.size).toBeLessThanOrEqual(2);
+    }
+    await until(() => toolset.openSockets() <= 3, { what: 'few sockets' });
+    await session.close();
+    await until(() => toolset.openSockets() === 0 && toolset.sessions.size === 0, { what: 'no socket and no session' });
+  });
+
+  it('that breaks connections in the middle of everything, while we close as well, harms nothing', async () => {
+    const toolset = await startRawToolset({ era, tools: TOOLS });
+    for (let round = 0; round < 40; round += 1) {
+      const session = watchedSession(toolset.url, { limits: { reopenMinMs: 1, reopenMaxMs: 5 }, heartbeatSeconds: 0.01 });
+      if (round % 4 === 1) toolset.once('initialize', answers.destroyMidway());
+      if (round % 4 === 2) toolset.once('tools/list', answers.destroyMidway());
+      if (round % 4 === 3) toolset.once('tools/call', answers.destroyMidway());
+      const work = [session.start(), session.listNow(), session.call({ tool: 'a', args: {}, timeoutMs: 1_000 })];
+      const done = Promise.allSettled(work);
+      if (round % 2 === 0) await done;
+      toolset.resetSockets();
+      await session.close();
+      await done;
+    }
+    await until(() => toolset.openSockets() === 0, { what: 'no socket' });
+  });
+
+  it('that is called by many at once causes no warning', async () => {
+    const toolset = await startRawToolset({ era, tools: TOOLS });
+    const session = watchedSession(toolset.url);
+    await session.start();
+    const signal = new AbortController().signal;
+    const calls = Array.from({ length: 100 }, () => session.call({ tool: 'a', args: {}, timeoutMs: 10_000, signal }));
+    expect(await Promise.all(calls)).toHaveLength(100);
+    await Promise.all(Array.from({ length: 50 }, () => session.list(signal)));
+  });
+});
+
+describe('a closed session', () => {
+  it('leaves no timer', async () => {
+    const toolset = await startRawToolset({ tools: TOOLS });
+    const clock = new ManualClock();
+    const session = watchedSession(toolset.url, { clock, heartbeatSeconds: 60 });
+    await session.start();
+    expect(clock.pending).toBeGreaterThan(0);
+    await session.close();
+    await until(() => clock.pending === 0, { what: 'no timer' });
+  });
+
+  it('sends nothing any more, also when it was waiting to try again', async () => {
+    const toolset = await startSdkToolset({ era: 'legacy', tools: [{ name: 'a' }] });
+    const session = watchedSession(toolset.url, { limits: { reopenMinMs: 50, reopenMaxMs: 100 } });
+    await session.start();
+    await toolset.kill();
+    await until(() => session.status().push === 'polling');
+    await session.close();
+    await toolset.restart();
+    const before = toolset.requests.length;
+    await stays(() => toolset.requests.length === before, { durationMs: 400, what: 'silence' });
+  });
+
+  it('may be closed twice, and before it was ever used', async () => {
+    const session = watchedSession('http://127.0.0.1:9/mcp');
+    await Promise.all([session.close(), session.close()]);
+    expect(session.pushes).toEqual(['closed']);
+  });
+});
