@@ -4,7 +4,7 @@ import type { Snapshot } from './snapshot.js';
 import type { CatalogChanges } from './status.js';
 import type { ToolDefinition } from './tool.js';
 import { canonicalSchemaText, canonicalText, uiMetaOf } from './tool-digest.js';
-import { nameTools } from './tool-names.js';
+import { type NamedTool, nameTools } from './tool-names.js';
 
 /** What a change is about (CONTRACT.md 15.1). A removed tool has no class: taking tools away needs no review. */
 export type ChangeClass = 'added' | 'text' | 'parameters' | 'output' | 'annotations' | 'view' | 'instructions' | 'credentials';
@@ -41,13 +41,12 @@ const PARTS: readonly (readonly [ChangeClass, (tool: ToolDefinition) => string])
  */
 export function diffCatalogs(before: Catalog | undefined, after: Catalog): CatalogChanges {
   if (before?.fingerprint === after.fingerprint) return { added: [], removed: [], changed: [] };
-  const { added, removed, changed } = compare(shownTools(before), shownTools(after));
-  return { added, removed, changed };
+  return compare(shownTools(before), shownTools(after), isSameTool);
 }
 
 /** What differs between two snapshots of one toolset; without a `before`, every tool is added. */
 export function diffSnapshots(before: Snapshot | undefined, after: Snapshot): SnapshotChanges {
-  const { added, removed, changed } = compare(before?.digests ?? new Map(), after.digests);
+  const { added, removed, changed } = compare(before?.digests ?? new Map<string, string>(), after.digests, (one, other) => one === other);
   const toolsBefore = toolsByName(before);
   const toolsAfter = toolsByName(after);
   const changes = changed.map((name) => ({ tool: name, classes: classesOf(toolsBefore.get(name), toolsAfter.get(name)) }));
@@ -58,22 +57,25 @@ export function diffSnapshots(before: Snapshot | undefined, after: Snapshot): Sn
   return { added, removed, changed: changes, classes: CLASSES.filter((name) => found.has(name)) };
 }
 
-function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): CatalogChanges {
-  const namesBefore = [...before.keys()];
-  const namesAfter = [...after.keys()];
-  return {
-    added: namesAfter.filter((name) => !before.has(name)).sort(byCodeUnits),
-    removed: namesBefore.filter((name) => !after.has(name)).sort(byCodeUnits),
-    changed: namesAfter.filter((name) => before.has(name) && before.get(name) !== after.get(name)).sort(byCodeUnits),
-  };
+function compare<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>, isSame: (one: T, other: T) => boolean): CatalogChanges {
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const [name, now] of after) {
+    const then = before.get(name);
+    if (then === undefined) added.push(name);
+    else if (!isSame(then, now)) changed.push(name);
+  }
+  const removed = [...before.keys()].filter((name) => !after.has(name));
+  return { added: added.sort(byCodeUnits), removed: removed.sort(byCodeUnits), changed: changed.sort(byCodeUnits) };
 }
 
-/** What is behind each shown name. The URL is left out: a toolset that moved still offers the model the same tools. */
-function shownTools(catalog: Catalog | undefined): Map<string, string> {
-  if (catalog === undefined) return new Map();
-  return new Map(
-    nameTools(catalog).map(({ name, toolset, original, digest }) => [name, JSON.stringify([toolset, original, digest])] as const),
-  );
+function shownTools(catalog: Catalog | undefined): Map<string, NamedTool> {
+  return new Map(catalog === undefined ? [] : nameTools(catalog).map((tool) => [tool.name, tool] as const));
+}
+
+/** The URL does not count: a toolset that moved still offers the model the same tools. */
+function isSameTool(one: NamedTool, other: NamedTool): boolean {
+  return one.toolset === other.toolset && one.original === other.original && one.digest === other.digest;
 }
 
 function toolsByName(snapshot: Snapshot | undefined): Map<string, ToolDefinition> {

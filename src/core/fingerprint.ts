@@ -67,7 +67,10 @@ function isZod4(schema: unknown): schema is ZodType {
   return isJsonObject(schema) && typeof schema._zod === 'object' && typeof schema.safeParse === 'function';
 }
 
-/** LangChain's tools that take one text have a zod 3 schema, which zod 4 cannot convert. What it is made of serves as well, apart from its functions. */
+/**
+ * What a zod 3 schema is made of, apart from its functions. LangChain's tools that take one text have such a schema, and zod 4
+ * cannot convert it.
+ */
 function zod3Definition(value: unknown, depth: number): unknown {
   if (value instanceof RegExp) return String(value);
   if (Array.isArray(value)) return value.map((item) => zod3Definition(item, depth + 1));

@@ -8,8 +8,8 @@ export interface CleanText {
 }
 
 /**
- * Every code point that is invisible or steers the direction of text: control characters other than tab and line breaks, format characters
- * (among them the zero-width and bidirectional ones and the TAG block), variation selectors, blank letters, half surrogate pairs.
+ * Every code point that is invisible or steers the direction of text: control characters, format characters (among them the
+ * zero-width and bidirectional ones and the TAG block), variation selectors, blank letters and half surrogate pairs.
  */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
 

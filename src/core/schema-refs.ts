@@ -1,7 +1,10 @@
 import { isJsonObject } from './json.js';
 import type { JsonObject } from './tool.js';
 
-/** How much may be inlined into one schema, in characters of JSON, roughly. 40 definitions that name each other twice would be 2^40 copies. */
+/**
+ * How much may be inlined into one schema, in characters of JSON, roughly. Without a bound, 40 definitions that name each other
+ * twice would become 2^40 copies.
+ */
 const MAX_INLINED = 64 * 1024;
 
 /** What following one reference costs at least, so that definitions without content end too. */
@@ -31,7 +34,10 @@ export interface FlatSchema {
 
 /** Follows the references of one root schema, within one budget. Nothing is ever fetched. */
 export interface SchemaRefs {
-  /** Merges what a schema's `$ref` and `allOf` bring in. What cannot be resolved is left out, which allows more than it should, never less. */
+  /**
+   * Merges what a schema's `$ref` and `allOf` bring in. What cannot be resolved is left out: the result allows more than it
+   * should, never less.
+   */
   flatten(schema: unknown, place: SchemaPlace): FlatSchema;
 }
 

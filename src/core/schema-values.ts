@@ -34,7 +34,10 @@ export function isNullOnly(keywords: JsonObject): boolean {
   return values !== undefined && values.length > 0 && values.every((value) => value === null);
 }
 
-/** The keywords that limit the values of one type, `enum` (from `const` too) and `default` among them. What no validator would accept is left out. */
+/**
+ * The keywords that limit the values of one type, `enum` (from `const` too) and `default` among them. What no validator would
+ * accept is left out.
+ */
 export function limitsOf(type: SchemaType, keywords: JsonObject): JsonObject {
   const limits = Object.entries(LIMITS[type]).filter(([key, isValid]) => keywords[key] !== undefined && isValid(keywords[key]));
   const values = new Set((allowedValues(keywords) ?? []).filter((value) => isScalarOf(type, value)));

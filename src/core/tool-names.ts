@@ -1,7 +1,7 @@
 import type { Catalog } from './catalog.js';
 import { byCodeUnits } from './json.js';
 import { hashedName, ILLEGAL_IN_TOOL_NAMES, isLegalName, type LegalNameInput, legalName } from './legal-name.js';
-import { isShownToModel } from './snapshot.js';
+import { isShownToModel, type Snapshot } from './snapshot.js';
 import type { ToolDefinition } from './tool.js';
 
 /** One tool under the name that the model sees. */
@@ -18,16 +18,8 @@ export interface NamedTool {
   readonly digest: string;
 }
 
-/** A tool with every name that it might be shown under, from the plainest to the safest. */
-interface Candidate {
-  readonly named: Omit<NamedTool, 'name'>;
-  /** Its own name, made legal. */
-  readonly own: string;
-  /** `<toolset>__<tool>`, made legal. */
-  readonly full: string;
-  readonly isLiteral: boolean;
-  readonly fullInput: LegalNameInput;
-}
+/** A tool that waits for its name. */
+type Unnamed = Omit<NamedTool, 'name'>;
 
 /** How many tools might be shown under a name. */
 type Claims = Map<string, number>;
@@ -41,62 +33,64 @@ type Claims = Map<string, number>;
  * a tool's name depends only on the tools that share a possible name with it, and on no chain of clashes among others.
  */
 export function nameTools(catalog: Catalog): readonly NamedTool[] {
-  const candidates = candidatesOf(catalog);
-  const owners = new Map<string, number>();
-  const claims: Claims = new Map();
-  for (const { named, own, full } of candidates) {
-    count(owners, named.original);
-    for (const name of new Set([own, full])) count(claims, name);
-  }
-  const names = namesOf({ candidates, owners, claims });
-  const tools = candidates.map(({ named }, index) => Object.freeze({ name: names[index] as string, ...named }));
-  return Object.freeze(tools.sort((a, b) => byCodeUnits(a.toolset, b.toolset) || byCodeUnits(a.name, b.name)));
-}
-
-function candidatesOf(catalog: Catalog): Candidate[] {
-  return catalog.snapshots.flatMap((snapshot) =>
-    snapshot.tools.filter(isShownToModel).map((tool) => {
-      const original = tool.name;
-      const identity = [snapshot.toolset, original];
-      const fullInput = { raw: `${snapshot.toolset}__${original}`, illegal: ILLEGAL_IN_TOOL_NAMES, identity };
-      return {
-        named: { toolset: snapshot.toolset, snapshotId: snapshot.id, original, tool, digest: snapshot.digests.get(original) ?? '' },
-        own: legalName({ raw: original, illegal: ILLEGAL_IN_TOOL_NAMES, identity }),
-        full: legalName(fullInput),
-        isLiteral: isLegalName(original, ILLEGAL_IN_TOOL_NAMES),
-        fullInput,
-      };
-    }),
+  const groups = catalog.snapshots.map((snapshot) => snapshot.tools.filter(isShownToModel).map((tool) => unnamed(snapshot, tool)));
+  const all = groups.flat();
+  const owners: Claims = new Map();
+  for (const { original } of all) count(owners, original);
+  const isKept = ({ original }: Unnamed) => owners.get(original) === 1 && isLegalName(original, ILLEGAL_IN_TOOL_NAMES);
+  const others = all.filter((tool) => !isKept(tool));
+  const names = others.length === 0 ? new Map<Unnamed, string>() : namesOf(others, all);
+  const named = groups.map((group) =>
+    group
+      .map((tool) => Object.freeze({ name: names.get(tool) ?? tool.original, ...tool }))
+      // The groups are in order already, because a catalog's snapshots are.
+      .sort((a, b) => byCodeUnits(a.name, b.name)),
   );
+  return Object.freeze(named.flat());
 }
 
-interface NamesInput {
-  readonly candidates: readonly Candidate[];
-  /** How many tools have a name as their own, to the letter. */
-  readonly owners: ReadonlyMap<string, number>;
-  readonly claims: Claims;
+function unnamed(snapshot: Snapshot, tool: ToolDefinition): Unnamed {
+  const { toolset, id, digests } = snapshot;
+  return { toolset, snapshotId: id, original: tool.name, tool, digest: digests.get(tool.name) ?? '' };
 }
 
-function namesOf({ candidates, owners, claims }: NamesInput): string[] {
-  const plain = candidates.map((candidate) => {
-    const { named, own, full, isLiteral } = candidate;
-    if (isLiteral && owners.get(named.original) === 1) return own;
-    return [own, full].find((name) => claims.get(name) === 1 && !looksHashed(name));
-  });
-  // Hashing each tool is the dearest step, and most catalogs have no clash that asks for it.
-  if (!plain.includes(undefined)) return plain as string[];
-  for (const { own, full, fullInput } of candidates) {
-    const hashed = hashedName(fullInput, 0);
-    if (hashed !== own && hashed !== full) count(claims, hashed);
+function ownInput({ toolset, original }: Unnamed): LegalNameInput {
+  return { raw: original, illegal: ILLEGAL_IN_TOOL_NAMES, identity: [toolset, original] };
+}
+
+function fullInput({ toolset, original }: Unnamed): LegalNameInput {
+  return { raw: `${toolset}__${original}`, illegal: ILLEGAL_IN_TOOL_NAMES, identity: [toolset, original] };
+}
+
+/** Names the tools that cannot keep their own name to the letter. `all` are the tools of the catalog, which claim names too. */
+function namesOf(tools: readonly Unnamed[], all: readonly Unnamed[]): Map<Unnamed, string> {
+  const claims: Claims = new Map();
+  for (const tool of all) for (const name of new Set([legalName(ownInput(tool)), legalName(fullInput(tool))])) count(claims, name);
+  const isPlain = (name: string) => claims.get(name) === 1 && !looksHashed(name);
+  const names = new Map<Unnamed, string>();
+  for (const tool of tools) {
+    const name = [legalName(ownInput(tool)), legalName(fullInput(tool))].find(isPlain);
+    if (name !== undefined) names.set(tool, name);
   }
-  return candidates.map((candidate, index) => plain[index] ?? carefulName(candidate, claims));
+  // Hashing each tool of the catalog is the dearest step, and few catalogs have a clash that asks for it.
+  if (names.size === tools.length) return names;
+  for (const tool of all) {
+    const hashed = hashedName(fullInput(tool), 0);
+    if (hashed !== legalName(ownInput(tool)) && hashed !== legalName(fullInput(tool))) count(claims, hashed);
+  }
+  for (const tool of tools) if (!names.has(tool)) names.set(tool, carefulName(tool, claims));
+  return names;
 }
 
-/** The first name, with the hashed ones counted as claims too. It ends: the claims are finite, and each attempt gives another name. */
-function carefulName({ own, full, fullInput }: Candidate, claims: Claims): string {
-  for (const name of [own, full, hashedName(fullInput, 0)]) if (claims.get(name) === 1) return name;
+/**
+ * The first name that is free, with the hashed ones counted as claims too. It ends, because the claims are finite and each attempt
+ * gives another name.
+ */
+function carefulName(tool: Unnamed, claims: Claims): string {
+  const full = fullInput(tool);
+  for (const name of [legalName(ownInput(tool)), legalName(full), hashedName(full, 0)]) if (claims.get(name) === 1) return name;
   for (let attempt = 1; ; attempt += 1) {
-    const name = hashedName(fullInput, attempt);
+    const name = hashedName(full, attempt);
     if (!claims.has(name)) return name;
   }
 }
@@ -106,6 +100,6 @@ function looksHashed(name: string): boolean {
   return /_[0-9a-f]{8}$/.test(name);
 }
 
-function count(counts: Map<string, number>, name: string): void {
+function count(counts: Claims, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1);
 }

@@ -143,6 +143,8 @@ function additionalOf(projection: Projection): JsonObject | false | undefined {
 
 /** One schema for what any of the schemas allows. `text` describes it as a whole. */
 function unionOf(schemas: readonly JsonObject[], text: JsonObject): JsonObject {
+  const [first] = schemas;
+  if (schemas.length === 1 && first?.type !== undefined) return { ...first, ...text };
   const flat = schemas.flatMap((schema) => (Array.isArray(schema.anyOf) ? schema.anyOf.filter(isJsonObject) : [schema]));
   if (flat.some((schema) => schema.type === undefined)) return text;
   const distinct = [...new Map(mergeEnums(flat).map((schema) => [JSON.stringify(schema), schema] as const)).values()];

@@ -3,6 +3,9 @@ import { projectSchema } from '../../src/core/tool-schema.js';
 import { refusalOf } from '../support/strict-provider.js';
 import { anySchema } from '../support/tool-arbitraries.js';
 
+/** A walk without bounds would take hours; a bounded one takes a tenth of this on a busy machine. */
+const BOUND_MS = 2_000;
+
 /** What becomes of one property. */
 function projected(property: unknown, more: Record<string, unknown> = {}): unknown {
   return (projectSchema({ type: 'object', properties: { p: property }, ...more }).schema.properties as Record<string, unknown>).p;
@@ -199,7 +202,7 @@ describe('projecting a schema for providers (6.3)', () => {
     const $defs = Object.fromEntries(Array.from({ length: 40 }, (__, index) => [`d${index}`, define({ $ref: `#/$defs/d${index + 1}` })]));
     const startedAt = performance.now();
     const { schema } = projectSchema({ properties: { p: { $ref: '#/$defs/d0' } }, $defs });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(BOUND_MS);
     expect(JSON.stringify(schema).length).toBeLessThan(128 * 1024);
     expect(refusalOf(schema)).toBeUndefined();
   });
@@ -222,7 +225,7 @@ describe('projecting a schema for providers (6.3)', () => {
   ])('bounds time and size for %s', (_, input) => {
     const startedAt = performance.now();
     const { schema } = projectSchema(input);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(BOUND_MS);
     expect(JSON.stringify(schema).length).toBeLessThan(384 * 1024);
     expect(refusalOf(schema)).toBeUndefined();
   });
