@@ -3,7 +3,7 @@ import { ToolMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import { DynamicStructuredTool, StructuredTool } from '@langchain/core/tools';
 import { CodedError } from '../core/errors.js';
-import { cleanTool } from '../core/hidden-text.js';
+import { removeHidden } from '../core/hidden-text.js';
 import type { Sessions, ToolCallResult } from '../core/ports.js';
 import type { JsonObject } from '../core/tool.js';
 import type { NamedTool } from '../core/tool-names.js';
@@ -117,7 +117,7 @@ export class BoundTool extends StructuredTool<JsonObject> {
   }
 
   #projected(): Projection {
-    this.#projection ??= projectSchema(cleanTool(this.named.tool).tool.inputSchema);
+    this.#projection ??= projectSchema(this.named.tool.inputSchema);
     return this.#projection;
   }
 }
@@ -127,11 +127,16 @@ export function bindTool(options: BindToolOptions): BoundTool {
   return new BoundTool(options);
 }
 
-/** The text that tells the model what the tool is for; a tool without description is introduced by its title or its name. */
-function describe(named: NamedTool): string {
-  const { description, title } = cleanTool(named.tool).tool;
-  if (typeof description === 'string' && description !== '') return description;
-  return typeof title === 'string' && title !== '' ? title : named.original;
+/**
+ * The text that tells the model what the tool is for, without hidden characters (CONTRACT.md 14.1). A tool without description is
+ * introduced by its title or its name.
+ */
+function describe({ tool, original, name }: NamedTool): string {
+  for (const text of [tool.description, tool.title, original]) {
+    const shown = typeof text === 'string' ? removeHidden(text).text : '';
+    if (shown.trim() !== '') return shown;
+  }
+  return name;
 }
 
 function toolCallIdOf(config: RunnableConfig | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { AIMessage, AIMessageChunk, type BaseMessage, type InvalidToolCall, type ToolCall, ToolMessage } from '@langchain/core/messages';
 import { createMiddleware } from 'langchain';
 import { freshId } from './message-ids.js';
@@ -40,6 +41,8 @@ export function turnRules(toolNames: readonly string[]) {
       return tidyAnswer(answer, { messages: request.messages, known });
     },
     wrapToolCall: async (request, handler) => {
+      // Parallel calls share one signal, and each listens to it several times: Node would take more than ten of them for a leak.
+      if (request.runtime.signal) setMaxListeners(Number.POSITIVE_INFINITY, request.runtime.signal);
       const { name, id = '' } = request.toolCall;
       const refuse = (content: string) => new ToolMessage({ id: randomUUID(), content, name, tool_call_id: id, status: 'error' });
       if (request.tool === undefined) return refuse(unknownTool(name, toolNames));

@@ -13,6 +13,7 @@ async function startRefreshHost(router: RouterOptions): Promise<AgentHost & { as
     protocol: null,
     server: null,
     tools: 1,
+    hiddenCharacters: 0,
     fingerprint: null,
     listedAt: null,
     nextListAt: null,
