@@ -1,5 +1,4 @@
 import { isJsonObject } from './json.js';
-import type { ToolDefinition } from './tool.js';
 
 /** A text without hidden characters, and how many code points were removed. */
 export interface CleanText {
@@ -53,20 +52,12 @@ export function removeHidden(text: string): CleanText {
   return { text: kept, removed };
 }
 
-/**
- * The tool with hidden characters removed from everything that the model reads: title, description, and each text in the input
- * schema. Property names stay, because projecting the schema replaces them. The very same object is returned when nothing was hidden.
- */
-export function cleanTool(tool: ToolDefinition): { readonly tool: ToolDefinition; readonly removed: number } {
-  const title = cleanValue(tool.title);
-  const description = cleanValue(tool.description);
-  const inputSchema = cleanValue(tool.inputSchema);
-  const removed = title.removed + description.removed + inputSchema.removed;
-  if (removed === 0) return { tool, removed };
-  const cleaned = { ...tool, inputSchema: inputSchema.value };
-  if (tool.title !== undefined) Object.assign(cleaned, { title: title.value });
-  if (tool.description !== undefined) Object.assign(cleaned, { description: description.value });
-  return { tool: Object.freeze(cleaned), removed };
+/** How many hidden code points the texts of a JSON value have, its object keys among them. The value must be as shallow as a judged tool. */
+export function countHidden(value: unknown): number {
+  if (typeof value === 'string') return removeHidden(value).removed;
+  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + countHidden(item), 0);
+  if (!isJsonObject(value)) return 0;
+  return Object.entries(value).reduce((sum, [key, item]) => sum + removeHidden(key).removed + countHidden(item), 0);
 }
 
 /** How many code points from `index` on are to be kept together; 0 when the one at `index` is hidden. */
@@ -102,32 +93,4 @@ function isStyled(before: string, after: string): boolean {
 
 function isJoiningLetter(point: string): boolean {
   return JOINING_LETTER.test(point) && LETTER_OR_MARK.test(point);
-}
-
-/** Keywords whose strings name properties or places in the schema: without their exact text, the schema would fall apart. */
-const REFERENCES = new Set(['$ref', 'required']);
-
-/** Cleans each string of a tool that was judged before, so the recursion is as shallow as its JSON. */
-function cleanValue(value: unknown): { readonly value: unknown; readonly removed: number } {
-  if (typeof value === 'string') {
-    const { text, removed } = removeHidden(value);
-    return { value: text, removed };
-  }
-  if (Array.isArray(value)) {
-    const items = value.map(cleanValue);
-    const removed = items.reduce((sum, item) => sum + item.removed, 0);
-    return { value: removed === 0 ? value : items.map((item) => item.value), removed };
-  }
-  if (!isJsonObject(value)) return { value, removed: 0 };
-  const entries = Object.entries(value).map(
-    ([key, item]) => [key, isReference(key, item) ? { value: item, removed: 0 } : cleanValue(item)] as const,
-  );
-  const removed = entries.reduce((sum, [, item]) => sum + item.removed, 0);
-  // `fromEntries` defines keys, where an assignment to `__proto__` would change the object's prototype.
-  return { value: removed === 0 ? value : Object.fromEntries(entries.map(([key, item]) => [key, item.value])), removed };
-}
-
-/** A property may itself be called `required`; then its schema is an object, which is cleaned like any other. */
-function isReference(key: string, item: unknown): boolean {
-  return REFERENCES.has(key) && !isJsonObject(item);
 }

@@ -2,11 +2,11 @@ import { byCodeUnits, isJsonObject } from './json.js';
 import { hashedName, ILLEGAL_IN_PROPERTY_NAMES, isLegalName, type LegalNameInput, legalName } from './legal-name.js';
 import type { JsonObject } from './tool.js';
 
-/** A schema whose property names providers accept, and the way back. */
+/** A schema whose property names providers accept. */
 export interface LegalSchema {
   readonly schema: JsonObject;
-  /** The arguments with the properties' own names, at every depth. Keys that the schema does not name stay as they are. */
-  unmapArgs(args: JsonObject): JsonObject;
+  /** The own name of each property that has another one now, by that new name. */
+  readonly names: ReadonlyMap<string, string>;
 }
 
 /**
@@ -17,10 +17,8 @@ export function legalizeProperties(schema: JsonObject): LegalSchema {
   const names = new Set<string>();
   collectNames(schema, names);
   const legal = legalNames(names);
-  if (legal.size === 0) return { schema, unmapArgs: (args) => args };
-  const own = new Map(Array.from(legal, ([raw, shown]) => [shown, raw] as const));
-  const renamed = rename(schema, legal);
-  return { schema: renamed, unmapArgs: (args) => unmap(args, [renamed], own) as JsonObject };
+  if (legal.size === 0) return { schema, names: new Map() };
+  return { schema: rename(schema, legal), names: new Map(Array.from(legal, ([raw, shown]) => [shown, raw] as const)) };
 }
 
 /** The schemas one level below, apart from properties. */
@@ -77,32 +75,7 @@ function rename(schema: JsonObject, legal: ReadonlyMap<string, string>): JsonObj
   return renamed;
 }
 
-/** @param schemas what is known about the value: more than one schema after a union, none where anything is allowed. */
-function unmap(value: unknown, schemas: readonly JsonObject[], own: ReadonlyMap<string, string>): unknown {
-  if (schemas.length === 0 || typeof value !== 'object' || value === null) return value;
-  const known = schemas.flatMap(alternatives);
-  if (Array.isArray(value)) {
-    const items = known.map(({ items }) => items).filter(isJsonObject);
-    return value.map((item) => unmap(item, items, own));
-  }
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => {
-      const declared = known.flatMap((schema) => propertiesOf(schema, key));
-      const below =
-        declared.length > 0 ? declared.map(([, property]) => property) : known.map(({ additionalProperties }) => additionalProperties);
-      return [declared.length > 0 ? (own.get(key) ?? key) : key, unmap(inner, below.filter(isJsonObject), own)];
-    }),
-  );
-}
-
-function alternatives(schema: JsonObject): JsonObject[] {
-  return [schema, ...(Array.isArray(schema.anyOf) ? schema.anyOf.filter(isJsonObject).flatMap(alternatives) : [])];
-}
-
-/** The schema's properties, or only the one that is called `only`. */
-function propertiesOf(schema: JsonObject, only?: string): (readonly [string, JsonObject])[] {
-  const { properties } = schema;
+function propertiesOf({ properties }: JsonObject): (readonly [string, JsonObject])[] {
   if (!isJsonObject(properties)) return [];
-  const names = only === undefined ? Object.keys(properties) : Object.hasOwn(properties, only) ? [only] : [];
-  return names.map((name) => [name, properties[name] as JsonObject] as const);
+  return Object.keys(properties).map((name) => [name, properties[name] as JsonObject] as const);
 }

@@ -1,4 +1,5 @@
 import { fingerprintOfToolset } from './fingerprint.js';
+import { countHidden, removeHidden } from './hidden-text.js';
 import { isJsonObject } from './json.js';
 import type { ToolsetEndpoint, ToolsetList } from './ports.js';
 import type { ToolDefinition, WithheldTool } from './tool.js';
@@ -20,8 +21,17 @@ export interface Snapshot {
   readonly digests: ReadonlyMap<string, string>;
   readonly instructions: string | undefined;
   readonly credentialHeaders: readonly string[];
+  /** What is hidden in the texts of this snapshot and removed from what the model sees (CONTRACT.md 14.1). */
+  readonly hidden: HiddenInSnapshot;
   /** `sha256-` and 64 hexadecimal digits (CONTRACT.md 5). */
   readonly fingerprint: string;
+}
+
+export interface HiddenInSnapshot {
+  /** How many code points, in the tools and in the instructions. */
+  readonly characters: number;
+  /** The names of the tools that have some, themselves without hidden characters. */
+  readonly tools: readonly string[];
 }
 
 export interface SnapshotInput {
@@ -54,7 +64,19 @@ export function takeSnapshot({ endpoint, list, previous }: SnapshotInput): Snaps
     digests,
     instructions,
     credentialHeaders: Object.freeze([...credentialHeaders]),
+    hidden: hiddenIn(tools, instructions),
     fingerprint,
+  });
+}
+
+function hiddenIn(tools: readonly ToolDefinition[], instructions: string | undefined): HiddenInSnapshot {
+  const counts = tools
+    .filter(isShownToModel)
+    .map(({ name, title, description, inputSchema }) => ({ name, characters: countHidden([name, title, description, inputSchema]) }))
+    .filter(({ characters }) => characters > 0);
+  return Object.freeze({
+    characters: counts.reduce((sum, { characters }) => sum + characters, countHidden(instructions)),
+    tools: Object.freeze(counts.map(({ name }) => removeHidden(name).text)),
   });
 }
 

@@ -51,6 +51,8 @@ export interface ToolsetStatus {
   readonly server: { readonly name: string; readonly version: string } | null;
   /** How many tools its live snapshot has. */
   readonly tools: number;
+  /** How many hidden characters were removed from what the model sees of its live snapshot (CONTRACT.md 14.1). */
+  readonly hiddenCharacters: number;
   readonly fingerprint: string | null;
   readonly listedAt: string | null;
   readonly nextListAt: string | null;

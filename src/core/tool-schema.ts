@@ -1,13 +1,15 @@
 import { isJsonObject } from './json.js';
 import { legalizeProperties } from './property-names.js';
 import { type FlatSchema, type SchemaPlace, type SchemaRefs, schemaRefs } from './schema-refs.js';
+import { cleanTexts } from './schema-texts.js';
 import { isNullOnly, limitsOf, type SchemaType, typesOf } from './schema-values.js';
+import { ownArgs, type ShownSchema } from './shown-args.js';
 import type { JsonObject } from './tool.js';
 
 /** A tool's input schema as model providers accept it, and the way back for the arguments. */
 export interface ProjectedSchema {
   readonly schema: JsonObject;
-  /** The model's arguments with the properties' own names, at every depth. */
+  /** The model's arguments with the toolset's own property names and listed values, at every depth. */
   unmapArgs(args: JsonObject): JsonObject;
 }
 
@@ -17,14 +19,16 @@ const MAX_LEVELS = 64;
 /**
  * Puts an input schema into the form that OpenAI, Anthropic and Gemini accept (CONTRACT.md 6.3): references resolved, the root
  * an object with `properties`, one scalar `type` per schema, no union at the root, legal property names, and only common
- * keywords. Where this form cannot say what the schema says, it allows more: the toolset itself judges the arguments. `null` is
+ * keywords, without hidden characters (14.1). Where this form cannot say what the schema says, it allows more: the toolset itself judges the arguments. `null` is
  * left out of the types. Time and size of the result are bounded for any input.
  */
 export function projectSchema(inputSchema: unknown): ProjectedSchema {
   const root = isJsonObject(inputSchema) ? inputSchema : {};
   const refs = schemaRefs(root);
   const flat = refs.flatten(root, { path: new Set(), isInlined: false });
-  return legalizeProperties({ ...textOf(flat.keywords), ...projectTyped('object', { refs, flat, level: 0 }) });
+  const legal = legalizeProperties({ ...textOf(flat.keywords), ...projectTyped('object', { refs, flat, level: 0 }) });
+  const shown: ShownSchema = { ...cleanTexts(legal.schema), names: legal.names };
+  return { schema: shown.schema, unmapArgs: (args) => ownArgs(args, shown) };
 }
 
 /** A schema without `$ref` and `allOf`, on its way into the result. */

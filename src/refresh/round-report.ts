@@ -49,6 +49,7 @@ export function logRound(logger: Logger, record: RoundRecord, { before, after }:
         previous: previous?.number ?? null,
         ...changes,
       });
+      logHidden(logger, generation, before, after);
       return;
     case 'unchanged':
       logger.info('round unchanged', fields);
@@ -60,5 +61,18 @@ export function logRound(logger: Logger, record: RoundRecord, { before, after }:
     case 'rejected':
       logger.warn(`round ${outcome}`, fields);
       return;
+  }
+}
+
+/** How many names of tools one line lists. */
+const LISTED_NAMES = 20;
+
+/** Hidden text may carry hidden instructions, so whoever runs the service is told which toolset sends it (CONTRACT.md 14.1). */
+function logHidden(logger: Logger, generation: number, before: ConcludedRound['before'], after: ConcludedRound['after']): void {
+  const known = new Set(before?.snapshots);
+  for (const snapshot of after?.snapshots ?? []) {
+    const { characters, tools } = snapshot.hidden;
+    if (characters === 0 || known.has(snapshot)) continue;
+    logger.warn('hidden characters removed', { toolset: snapshot.toolset, generation, characters, tools: tools.slice(0, LISTED_NAMES) });
   }
 }

@@ -48,6 +48,7 @@ export function reportToolset({ toolset, url, session, live, now, instant }: Too
     protocol: session?.protocol ?? null,
     server: session?.server ?? null,
     tools: live?.tools.length ?? 0,
+    hiddenCharacters: live?.hidden.characters ?? 0,
     fingerprint: live?.fingerprint ?? null,
     listedAt: instant(toolset.listedAt),
     nextListAt: instant(nextListAt),

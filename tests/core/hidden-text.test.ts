@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { cleanTool, removeHidden } from '../../src/core/hidden-text.js';
+import { countHidden, removeHidden } from '../../src/core/hidden-text.js';
 import { projectSchema } from '../../src/core/tool-schema.js';
-import { anySchema, toolOf } from '../support/tool-arbitraries.js';
+import { anySchema } from '../support/tool-arbitraries.js';
 
 const tags = (text: string) => Array.from(text, (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('');
 const flag = (code: string) => `\u{1F3F4}${tags(code)}\u{E007F}`;
@@ -73,65 +73,76 @@ describe('removing hidden text (14.1)', () => {
   });
 });
 
-describe('cleaning a tool (14.1)', () => {
-  it('cleans every text of the tool that the model reads, and counts', () => {
-    const hidden = (text: string) => `${text}${tags('!')}`;
-    const dirty = toolOf('a', {
-      title: hidden('Title'),
-      description: hidden('Text'),
-      inputSchema: {
-        type: 'object',
-        properties: {
-          q: { title: hidden('q'), description: hidden('Query'), enum: [hidden('x'), 'y'], default: hidden('x') },
-          c: { const: hidden('k') },
-        },
-        required: ['q'],
-      },
-    });
-    const { tool, removed } = cleanTool(dirty);
-    expect(removed).toBe(7);
-    expect(JSON.stringify(tool)).not.toMatch(/[\u{E0000}-\u{E007F}]/u);
-    expect(tool.inputSchema).toEqual({
+describe('counting hidden text (14.1)', () => {
+  it('counts in every text of a value, and in the keys of its objects', () => {
+    const value = JSON.parse('{"a\\u200b":["b\\u200b\\u200b",{"c":"d\\u202e"}],"__proto__":"\\ufeff","n":[1,null,true]}');
+    expect(countHidden(value)).toBe(5);
+    expect(countHidden({ text: 'שלום 👩\u{200D}💻', more: undefined })).toBe(0);
+  });
+});
+
+describe('a projected schema without hidden text (14.1)', () => {
+  const hidden = (text: string) => `${text}${tags('!')}`;
+
+  it('has clean texts, and every listed value that the model chooses goes back as the toolset wrote it', () => {
+    const { schema, unmapArgs } = projectSchema({
       type: 'object',
-      properties: { q: { title: 'q', description: 'Query', enum: ['x', 'y'], default: 'x' }, c: { const: 'k' } },
+      description: hidden('Root'),
+      properties: {
+        q: { title: hidden('q'), description: hidden('Query'), enum: [hidden('x'), 'y'], default: hidden('x') },
+        k: { const: hidden('k') },
+        list: { type: 'array', items: { type: 'object', properties: { [hidden('in ner')]: { enum: [hidden('x'), 'x'] } } } },
+        either: {
+          anyOf: [
+            { type: 'string', minLength: 3 },
+            { type: 'object', additionalProperties: { const: hidden('deep') } },
+          ],
+        },
+      },
       required: ['q'],
     });
-    expect(dirty.description).toBe(hidden('Text'));
+    expect(JSON.stringify(schema)).not.toMatch(/[\u{E0000}-\u{E007F}]/u);
+    expect(schema).toMatchObject({
+      description: 'Root',
+      properties: { q: { title: 'q', description: 'Query', enum: ['x', 'y'], default: 'x' }, k: { enum: ['k'] } },
+      required: ['q'],
+    });
+    expect(unmapArgs({ q: 'x', k: 'k', list: [{ in_ner_: 'x' }], either: { any: 'deep' }, other: 'x' })).toEqual({
+      q: hidden('x'),
+      k: hidden('k'),
+      // Both values look like "x", and one of them is exactly that.
+      list: [{ [hidden('in ner')]: 'x' }],
+      either: { any: hidden('deep') },
+      other: 'x',
+    });
+    expect(unmapArgs({ q: 'y', either: 'text' })).toEqual({ q: 'y', either: 'text' });
   });
 
-  it('keeps references and property names, so that the schema still fits together', () => {
-    const name = `a\u{200B}b`;
-    const inputSchema = {
-      description: '\u{200B}',
+  it('drops a pattern with hidden characters, which would be another pattern without them', () => {
+    const properties = { p: { type: 'string', pattern: '^[\u{200B}]$' }, q: { type: 'string', pattern: '^a$' } };
+    expect(projectSchema({ properties }).schema.properties).toEqual({ p: { type: 'string' }, q: { type: 'string', pattern: '^a$' } });
+  });
+
+  it('cleans the schemas of properties that are called like keywords', () => {
+    const input = JSON.parse('{"properties":{"required":{"title":"a\\u200b"},"enum":{"title":"b\\u200b"},"pattern":{"title":"c\\u200b"}}}');
+    expect(projectSchema(input).schema.properties).toEqual({ required: { title: 'a' }, enum: { title: 'b' }, pattern: { title: 'c' } });
+  });
+
+  it('resolves references through names with hidden characters', () => {
+    const name = 'a\u{200B}b';
+    const { schema, unmapArgs } = projectSchema({
       $defs: { [name]: { type: 'string' } },
       properties: { [name]: { $ref: `#/$defs/${name}` } },
       required: [name],
-    };
-    expect(cleanTool(toolOf('a', { inputSchema })).tool.inputSchema).toEqual({ ...inputSchema, description: '' });
+    });
+    expect(schema).toEqual({ type: 'object', properties: { a_b: { type: 'string' } }, required: ['a_b'] });
+    expect(unmapArgs({ a_b: '1' })).toEqual({ [name]: '1' });
   });
 
-  it('cleans the schemas of properties that are called $ref, required and __proto__', () => {
-    const inputSchema = JSON.parse(
-      '{"properties":{"required":{"title":"a\\u200b"},"$ref":{"title":"b\\u200b"},"__proto__":{"title":"c\\u200b"}}}',
-    );
-    const { tool, removed } = cleanTool(toolOf('a', { inputSchema }));
-    expect(removed).toBe(3);
-    expect(JSON.stringify(tool.inputSchema)).toBe(
-      '{"properties":{"required":{"title":"a"},"$ref":{"title":"b"},"__proto__":{"title":"c"}}}',
-    );
-  });
-
-  it('returns the very same tool when nothing is hidden', () => {
-    const tool = toolOf('a', { description: 'Text', inputSchema: { type: 'object', properties: { q: { enum: [1, null, 'x'] } } } });
-    expect(cleanTool(tool)).toEqual({ tool, removed: 0 });
-    expect(cleanTool(tool).tool).toBe(tool);
-  });
-
-  it('leaves nothing hidden in what providers are sent, whatever the schema', () => {
+  it('has nothing hidden, whatever the schema', () => {
     fc.assert(
       fc.property(anySchema, (inputSchema) => {
-        const { tool } = cleanTool(toolOf('a', { inputSchema }));
-        const sent = JSON.stringify(projectSchema(tool.inputSchema).schema);
+        const sent = JSON.stringify(projectSchema(inputSchema).schema);
         expect(removeHidden(sent)).toEqual({ text: sent, removed: 0 });
       }),
     );

@@ -79,7 +79,8 @@ test('the status shows URLs and error texts to administrators, to a toolset its 
   const forToolset = await status('kb-token');
   expect(forToolset).toMatch(/page 2/);
   expect(forToolset).not.toMatch(/refused by web|no route/);
-  expect(await status('admin-token')).toMatch(/page 2.*refused by web.*no route|refused by web/s);
+  const forAdmin = await status('admin-token');
+  for (const text of ['10.0.0.7', 'page 2', 'refused by web', 'no route']) expect(forAdmin).toContain(text);
 });
 
 test('an administrator refreshes everything, a toolset only itself, a user nothing', async () => {
