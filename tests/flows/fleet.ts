@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readConfig } from '../../src/config.js';
-import type { Logger } from '../../src/core/ports.js';
+import type { Clock, Logger } from '../../src/core/ports.js';
 import type { RefreshStatus, RoundRecord, ToolsetStatus } from '../../src/core/status.js';
 import { closeServer } from '../../src/http/application.js';
 import { type App, createApp } from '../../src/service.js';
@@ -49,6 +49,8 @@ export interface FleetOptions {
   readonly mcpUrl?: string;
   /** How the model server judges requests. */
   readonly strict?: boolean;
+  /** The service's clock; the system's where it is not given. */
+  readonly clock?: Clock;
   /** False returns before the toolsets are up. */
   readonly wait?: boolean;
 }
@@ -78,7 +80,7 @@ export async function startFleet(toolsets: Readonly<Record<string, IndexEntry>>,
   const logger: Logger = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
   const rounds: RoundRecord[] = [];
 
-  const app = await createApp(readConfig(env), { env, logger });
+  const app = await createApp(readConfig(env), { env, logger, ...(options.clock !== undefined && { clock: options.clock }) });
   for (const outcome of ['held', 'unchanged', 'aborted', 'rejected'] as const)
     app.refresher.on(outcome, (round) => void rounds.push(round));
   app.refresher.on('swapped', ({ round }) => void rounds.push(round));
@@ -122,7 +124,8 @@ export async function startFleet(toolsets: Readonly<Record<string, IndexEntry>>,
       until(
         async () => {
           const found = await toolset(name);
-          return found.state === state ? found : undefined;
+          if (found.state !== state) throw new Error(`It is ${found.state}.`);
+          return found;
         },
         { what: `${name} to be ${state}`, timeoutMs: 15_000 },
       ),
