@@ -15,6 +15,8 @@ interface Answer {
   readonly callsByIndex: Map<number, string>;
   readonly openCalls: Set<string>;
   readonly seenCalls: Set<string>;
+  /** Calls of which a piece of the arguments was sent. */
+  readonly arguedCalls: Set<string>;
 }
 
 /**
@@ -53,7 +55,15 @@ export class TurnEvents {
     const known = this.#answers.get(task);
     if (known) return known;
     const messageId = freshId(providerId, this.#taken);
-    const answer: Answer = { providerId, messageId, text: 'none', callsByIndex: new Map(), openCalls: new Set(), seenCalls: new Set() };
+    const answer: Answer = {
+      providerId,
+      messageId,
+      text: 'none',
+      callsByIndex: new Map(),
+      openCalls: new Set(),
+      seenCalls: new Set(),
+      arguedCalls: new Set(),
+    };
     this.#answers.set(task, answer);
     this.#current = answer;
     return answer;
@@ -68,14 +78,18 @@ export class TurnEvents {
   }
 
   #callPiece(answer: Answer, piece: { id?: string; name?: string; args?: string; index?: number }): RunEvent[] {
-    const index = piece.index ?? answer.callsByIndex.size;
+    // Providers that leave the index out send calls one after the other: a piece with an id begins the next one.
+    const index = piece.index ?? (piece.id ? answer.callsByIndex.size : answer.callsByIndex.size - 1);
     const events: RunEvent[] = [];
     if (piece.id && !answer.seenCalls.has(piece.id) && !answer.callsByIndex.has(index)) {
       answer.callsByIndex.set(index, piece.id);
       events.push(this.#startCall(answer, piece.id, piece.name ?? ''));
     }
     const callId = answer.callsByIndex.get(index);
-    if (callId !== undefined && piece.args) events.push({ type: 'call-args', callId, delta: piece.args });
+    if (callId !== undefined && piece.args) {
+      answer.arguedCalls.add(callId);
+      events.push({ type: 'call-args', callId, delta: piece.args });
+    }
     return events;
   }
 
@@ -100,8 +114,9 @@ export class TurnEvents {
     if (answer.text === 'open') events.push({ type: 'text-end', messageId: answer.messageId });
     answer.text = 'ended';
     for (const { id = '', name, args } of message.tool_calls ?? []) {
-      if (answer.seenCalls.has(id)) continue;
-      events.push(this.#startCall(answer, id, name), { type: 'call-args', callId: id, delta: JSON.stringify(args) });
+      if (!answer.seenCalls.has(id)) events.push(this.#startCall(answer, id, name));
+      // Some providers stream nothing for a call without arguments; clients expect JSON all the same.
+      if (!answer.arguedCalls.has(id)) events.push({ type: 'call-args', callId: id, delta: JSON.stringify(args) });
     }
     for (const callId of answer.openCalls) events.push({ type: 'call-end', callId });
     answer.openCalls.clear();
