@@ -1,3 +1,4 @@
+import type { BaseCheckpointSaver } from '@langchain/langgraph';
 import { ChatOpenAI } from '@langchain/openai';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import express from 'express';
@@ -89,6 +90,7 @@ export interface AgentHost {
   readonly model: ModelServer;
   readonly tooling: Tooling;
   readonly slot: GenerationSlot<AgentOfGeneration>;
+  readonly saver: BaseCheckpointSaver;
   /** The generations that nobody uses any more, in the order in which they were given up. */
   readonly released: readonly number[];
   /** Lists the toolsets and swaps the agent. */
@@ -152,7 +154,7 @@ export async function startAgentHost(options: AgentHostOptions = {}): Promise<Ag
   const app = express();
   app.use(createRouter(live, options.router));
   const http = await serveLoopback((req, res) => app(req, res));
-  return { url: http.origin, model, tooling, slot, released, swap, refreshing };
+  return { url: http.origin, model, tooling, slot, saver, released, swap, refreshing };
 }
 
 export function emptyRound(): RoundRecord {

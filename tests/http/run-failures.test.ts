@@ -196,3 +196,28 @@ test('a host may configure a run; that the run failed is told to the client even
   const turn = await runVerifiedTurn(host.url, { text: 'hi' });
   expect(last(turn.events)).toMatchObject({ type: 'RUN_ERROR', code: 'recursion_limit' });
 });
+
+test('a store that fails, while a thread is read or written, ends the run with run_failed and frees the thread (B114)', async () => {
+  const host = await startAgentHost();
+  const fail = async () => {
+    throw new Error('disk of postgres://user:secret@db is full');
+  };
+  for (const method of ['getTuple', 'put'] as const) {
+    Object.assign(host.saver, { [method]: fail });
+    const turn = await runVerifiedTurn(host.url, { text: 'hi', threadId: 't1' });
+    expect(last(turn.events)).toMatchObject({ type: 'RUN_ERROR', code: 'run_failed' });
+    expect(JSON.stringify(turn.events)).not.toContain('secret');
+    Reflect.deleteProperty(host.saver, method);
+  }
+  expect((await runVerifiedTurn(host.url, { text: 'hi', threadId: 't1' })).text).toBe('ok');
+});
+
+test.each([
+  ['throws before the run', async () => Promise.reject(new Error('no tracing today'))],
+  ['never runs it', async () => {}],
+])('a host whose wrapper %s fails the run with run_failed', async (_what, aroundRun: AroundRun) => {
+  const host = await startAgentHost({ router: { aroundRun } });
+  const turn = await runVerifiedTurn(host.url, { text: 'hi' });
+  expect(turn.events.map(({ type }) => type)).toEqual(['RUN_STARTED', 'RUN_ERROR']);
+  expect(last(turn.events)).toMatchObject({ code: 'run_failed' });
+});
