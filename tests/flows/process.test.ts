@@ -1,0 +1,188 @@
+import { gate } from '../support/gate.js';
+import { startIndex } from '../support/index-server.js';
+import { type ModelServer, shownTools, startModelServer } from '../support/model-server.js';
+import { type ServiceProcess, startService } from '../support/process.js';
+import { beginTurn, runTurn } from '../support/run-client.js';
+import { type SdkEra, startSdkToolset } from '../support/sdk-toolset.js';
+import { until } from '../support/until.js';
+import { buildCommand } from './build.js';
+import { tool } from './fleet.js';
+
+let folder: string;
+let script: string;
+
+beforeAll(async () => {
+  ({ folder, script } = await buildCommand());
+}, 120_000);
+
+/** Starts the built command in an empty folder, where no developer's `.env` lies. */
+function startCommand(env: Readonly<Record<string, string>>): ServiceProcess {
+  return startService([], env, { script, cwd: folder });
+}
+
+interface Serving {
+  readonly service: ServiceProcess;
+  readonly baseUrl: string;
+  readonly model: ModelServer;
+  readonly adminHeaders: Record<string, string>;
+}
+
+/** The command with its usual settings, serving these toolsets to a scripted model. */
+async function serve(toolsets: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const index = await startIndex(toolsets);
+  const model = await startModelServer({ strict: true });
+  const service = startCommand({
+    MCP_URL: index.url,
+    PROVIDER_MODEL: 'openai:test-model',
+    PROVIDER_API_KEY: 'test-key',
+    PROVIDER_BASE_URL: model.baseUrl,
+    MCP_AGENT_API_ADMIN_TOKEN: 'admin-token',
+    PORT: '0',
+    ...env,
+  });
+  const { port } = JSON.parse(await service.line('"listening"')) as { port: number };
+  await service.line('"ready for runs"');
+  return { service, baseUrl: `http://127.0.0.1:${port}`, model, adminHeaders: { authorization: 'Bearer admin-token' } };
+}
+
+async function shownBy({ baseUrl, model }: Serving): Promise<Record<string, string | undefined>> {
+  const asked = model.requests.length;
+  await runTurn(baseUrl, { text: 'What can you do?' });
+  return Object.fromEntries(shownTools(model.requests[asked]).map(({ name, description }) => [name, description]));
+}
+
+describe('the command refuses with exit code 1 and one line', () => {
+  const GOOD = { MCP_URL: 'http://127.0.0.1:9/index.json', PROVIDER_MODEL: 'openai:test-model', PROVIDER_API_KEY: 'test-key' };
+  const BAD: readonly (readonly [variable: string, value: string])[] = [
+    ['MCP_URL', ''],
+    ['MCP_URL', 'localhost:9000/mcp'],
+    ['PROVIDER_MODEL', ''],
+    ['PROVIDER_MODEL', 'gpt-5'],
+    ['PROVIDER_BASE_URL', 'localhost'],
+    ['MCP_AGENT_API_REFRESH_SECONDS', '30m'],
+    ['MCP_AGENT_API_POLLING_SECONDS', '-1'],
+    ['MCP_AGENT_API_INDEX_SECONDS', 'NaN'],
+    ['MCP_AGENT_API_DEBOUNCE_MS', '1e3'],
+    ['MCP_AGENT_API_LIST_TIMEOUT_SECONDS', 'Infinity'],
+    ['MCP_AGENT_API_HEARTBEAT_SECONDS', '0x10'],
+    ['MCP_AGENT_API_STARTUP_SECONDS', '2147484'],
+    ['MCP_AGENT_API_READY_SECONDS', 'soon'],
+    ['MCP_AGENT_API_REQUIRED', 'one,*'],
+    ['MCP_AGENT_API_RUN_SECONDS', '0'],
+    ['MCP_AGENT_API_TOOL_SECONDS', '-0.5'],
+    ['MCP_AGENT_API_MAX_RUNS', '1.5'],
+    ['MCP_AGENT_API_DRAIN_SECONDS', '25s'],
+    ['MCP_AGENT_API_SYSTEM_PROMPT', 'file:there-is-no-such-file'],
+    ['MCP_AGENT_API_TOKEN', 'two words'],
+    ['MCP_AGENT_API_ADMIN_TOKEN', 'two words'],
+    ['MCP_AGENT_API_REFRESH_TOKENS', 'no-equals-sign'],
+    ['MCP_AGENT_API_CORS_ORIGINS', 'example.com'],
+    ['MCP_AGENT_API_REVIEW', 'one'],
+    ['MCP_AGENT_API_REVIEW_FIRST', 'maybe'],
+    ['MCP_AGENT_API_UI', 'yes'],
+    ['MCP_AGENT_CHECKPOINT', 'redis://127.0.0.1'],
+    ['MCP_AGENT_THREAD_DAYS', '36501'],
+    ['HOST', 'not a host'],
+    ['PORT', '65536'],
+    ['LOG_LEVEL', 'loud'],
+    ['LOG_FORMAT', 'xml'],
+  ];
+  const outcomes = new Map<string, { code: number | null; lines: readonly string[] }>();
+  const keyOf = (variable: string, value: string) => `${variable}=${value}`;
+
+  beforeAll(async () => {
+    const waiting = [...BAD];
+    const worker = async () => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        const [variable, value] = next;
+        const service = startCommand({ ...GOOD, [variable]: value });
+        outcomes.set(keyOf(variable, value), { code: await service.exited, lines: service.lines });
+      }
+    };
+    await Promise.all([worker(), worker(), worker()]);
+  }, 180_000);
+
+  test.each(BAD)('%s=%s', (variable, value) => {
+    const outcome = outcomes.get(keyOf(variable, value));
+    expect(outcome).toEqual({ code: 1, lines: [expect.stringMatching(new RegExp(`^${variable} `))] });
+    // What is secret is never repeated, and what is empty has no value to repeat.
+    const [line = ''] = outcome?.lines ?? [];
+    if (!line.includes('not shown') && value !== '') expect(line).toContain(JSON.stringify(value));
+  });
+
+  test('a provider whose package is not installed, naming the package', async () => {
+    const service = startCommand({ ...GOOD, PROVIDER_MODEL: 'mistralai:some-model' });
+    expect(await service.exited).toBe(1);
+    expect(service.lines).toEqual([expect.stringContaining('@langchain/mistralai')]);
+  });
+});
+
+describe('the command', () => {
+  test('ends with exit code 1 and one line per toolset when nothing answers', async () => {
+    const down = await startSdkToolset({ era: 'legacy' });
+    await down.kill();
+    const index = await startIndex({ one: down.url, two: down.url });
+    const service = startCommand({
+      MCP_URL: index.url,
+      PROVIDER_MODEL: 'openai:test-model',
+      PROVIDER_API_KEY: 'test-key',
+      MCP_AGENT_API_STARTUP_SECONDS: '1.5',
+      PORT: '0',
+    });
+    expect(await service.exited).toBe(1);
+    expect(service.stderr).toEqual([
+      expect.stringContaining('Not ready after 1.5 s'),
+      expect.stringContaining('one: TOOLSET_UNREACHABLE'),
+      expect.stringContaining('two: TOOLSET_UNREACHABLE'),
+    ]);
+  });
+
+  test('lets running turns end after SIGTERM, takes no new ones, closes its sessions, and exits with 0', async () => {
+    const toolset = await startSdkToolset({ era: 'legacy', tools: [tool('a', 'one')] });
+    const serving = await serve({ toolset: toolset.url });
+    const barrier = gate();
+    serving.model.reply(() => ({ text: 'done', gate: barrier }));
+    const turn = await beginTurn(serving.baseUrl, { text: 'Take your time' });
+    await until(() => barrier.waiting() === 1);
+    serving.service.signal('SIGTERM');
+    await until(async () => (await fetch(`${serving.baseUrl}/health/readiness`)).status === 503);
+    expect((await fetch(`${serving.baseUrl}/health/liveness`)).status).toBe(200);
+    expect((await runTurn(serving.baseUrl, { text: 'One more' })).status).toBe(503);
+    barrier.open();
+    const { events, text } = await turn.done;
+    expect(text).toBe('done');
+    expect(events.at(-1)?.type).toBe('RUN_FINISHED');
+    expect(await serving.service.exited).toBe(0);
+    expect([toolset.sessions(), toolset.streams()]).toEqual([0, 0]);
+    expect(serving.service.stderr).toEqual([]);
+  });
+
+  test('ends turns that outlast the drain with an error, and still exits with 0', async () => {
+    const toolset = await startSdkToolset({ era: 'modern', tools: [tool('a', 'one')] });
+    const serving = await serve({ toolset: toolset.url }, { MCP_AGENT_API_DRAIN_SECONDS: '0.3' });
+    serving.model.reply(() => ({ hang: true }));
+    const turn = await beginTurn(serving.baseUrl, { text: 'For ever' });
+    await until(() => serving.model.requests.length === 1);
+    serving.service.signal('SIGTERM');
+    expect((await turn.done).events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'shutting_down' });
+    expect(await serving.service.exited).toBe(0);
+  });
+
+  test.each<SdkEra>(['legacy', 'modern', 'both'])(
+    'serves three silent redeploys in a row, each within 5 s of the port being up (%s)',
+    async (era) => {
+      const toolset = await startSdkToolset({ era, tools: [tool('a', 'zero')] });
+      const serving = await serve({ toolset: toolset.url });
+      expect(await shownBy(serving)).toEqual({ a: 'zero' });
+      for (const [count, description] of ['one', 'two', 'three'].entries()) {
+        // A redeploy is a process that ends in order or is killed, and is away for a moment.
+        if (count === 1) await toolset.kill();
+        else await toolset.stop();
+        expect(await shownBy(serving)).toEqual(count === 0 ? { a: 'zero' } : { a: ['one', 'two'][count - 1] });
+        await toolset.restart({ tools: [tool('a', description)] });
+        await until(async () => (await shownBy(serving)).a === description, { timeoutMs: 5_000, what: `redeploy ${description}` });
+      }
+      expect(await serving.service.stop()).toBe(0);
+    },
+  );
+});
