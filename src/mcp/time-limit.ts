@@ -1,4 +1,15 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../core/ports.js';
+
+/**
+ * Runs something when the signal is aborted; answers a function that takes this back. Hundreds may wait on one signal, so
+ * Node's warning about more than ten listeners, which means a leak elsewhere, is turned off for it.
+ */
+export function onAbort(signal: AbortSignal, run: () => void): () => void {
+  setMaxListeners(0, signal);
+  signal.addEventListener('abort', run, { once: true });
+  return () => signal.removeEventListener('abort', run);
+}
 
 /** A signal that is aborted after a while, or when another signal is. Call `end` when it is no longer needed. */
 export interface TimeLimit {
@@ -9,12 +20,13 @@ export interface TimeLimit {
 }
 
 /** Bounds something in time, by the clock that is handed in. */
-export function timeLimit(options: { readonly clock: Clock; readonly ms: number; readonly signal?: AbortSignal }): TimeLimit {
+export function timeLimit(options: { readonly clock: Clock; readonly ms: number; readonly signal?: AbortSignal | undefined }): TimeLimit {
   const controller = new AbortController();
   let expired = false;
-  const follow = () => controller.abort(options.signal?.reason);
-  if (options.signal?.aborted) follow();
-  else options.signal?.addEventListener('abort', follow, { once: true });
+  const { signal } = options;
+  const follow = () => controller.abort(signal?.reason);
+  if (signal?.aborted) follow();
+  const unfollow = signal === undefined ? undefined : onAbort(signal, follow);
   const cancel = options.clock.after(options.ms, () => {
     expired = true;
     controller.abort(new Error(`No answer within ${options.ms} ms.`));
@@ -24,7 +36,7 @@ export function timeLimit(options: { readonly clock: Clock; readonly ms: number;
     expired: () => expired,
     end: () => {
       cancel();
-      options.signal?.removeEventListener('abort', follow);
+      unfollow?.();
     },
   };
 }
@@ -37,9 +49,8 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
     return Promise.reject(signal.reason);
   }
   return new Promise<T>((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    const forget = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(forget);
   });
 }
 

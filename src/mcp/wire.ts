@@ -4,6 +4,7 @@ import type { Clock, ToolsetEndpoint } from '../core/ports.js';
 import { MAX_ANSWER_BYTES, readText } from './answer.js';
 import { type Environment, openDispatcher } from './dispatcher.js';
 import { failureOf, failureOfStatus, retryAfterOf } from './failure.js';
+import { onAbort } from './time-limit.js';
 
 const MAX_REDIRECTS = 5;
 
@@ -75,13 +76,13 @@ export class Wire {
     const controller = new AbortController();
     const sources = [request.signal, request.call?.signal].filter((signal) => signal !== undefined);
     const stop = () => controller.abort(sources.find((signal) => signal.aborted)?.reason);
+    const forget = sources.map((signal) => onAbort(signal, stop));
     const end = () => {
       this.#live.delete(controller);
-      for (const signal of sources) signal.removeEventListener('abort', stop);
+      for (const each of forget) each();
       controller.abort();
     };
     this.#live.add(controller);
-    for (const signal of sources) signal.addEventListener('abort', stop, { once: true });
     if (sources.some((signal) => signal.aborted)) stop();
     try {
       return { response: await this.#send(request, controller.signal), end };
