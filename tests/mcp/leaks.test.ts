@@ -56,6 +56,25 @@ describe.each(['legacy', 'modern'] as const)('a %s toolset', (era) => {
   });
 });
 
+describe('the sockets of a session', () => {
+  it.each([
+    ['legacy', 'json'],
+    ['legacy', 'sse'],
+    ['modern', 'json'],
+  ] as const)('are used again from one request to the next (%s, %s)', async (era, listAs) => {
+    const toolset = await startRawToolset({ era, tools: TOOLS, listAs });
+    const session = watchedSession(toolset.url);
+    await session.start();
+    const before = toolset.acceptedSockets();
+    for (let count = 0; count < 20; count += 1) {
+      await session.listNow();
+      await session.call({ tool: 'a', args: {}, timeoutMs: 5_000 });
+    }
+    // An event stream may end a moment after its reply, and meanwhile the next request takes another socket.
+    expect(toolset.acceptedSockets() - before).toBeLessThan(5);
+  });
+});
+
 describe('a closed session', () => {
   it('leaves no timer', async () => {
     const toolset = await startRawToolset({ tools: TOOLS });
