@@ -140,6 +140,7 @@ export async function startFleet(toolsets: Readonly<Record<string, IndexEntry>>,
     await started;
     await until(async () => (await status()).toolsets.every(({ state }) => state === 'watching' || state === 'polling'), {
       what: 'every toolset to answer',
+      timeoutMs: 20_000,
     });
   }
   return fleet;

@@ -147,8 +147,9 @@ describe('the safety poll', () => {
       { silent: silent.url, pushing: pushing.url },
       { env: { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_POLLING_SECONDS: '0.1' } },
     );
+    const before = { silent: listsOf(silent), pushing: listsOf(pushing) };
     silent.setTools([tool('a', 'two')]);
-    await stays(() => listsOf(silent) === 1 && listsOf(pushing) === 1, { durationMs: 1_000 });
+    await stays(() => listsOf(silent) === before.silent && listsOf(pushing) === before.pushing, { durationMs: 1_000 });
     pushing.setTools([tool('b', 'two')]);
     await fleet.untilGeneration(2);
     expect(await fleet.shown()).toEqual({ a: 'one', b: 'two' });

@@ -126,12 +126,12 @@ describe('the command', () => {
       MCP_URL: index.url,
       PROVIDER_MODEL: 'openai:test-model',
       PROVIDER_API_KEY: 'test-key',
-      MCP_AGENT_API_STARTUP_SECONDS: '1.5',
+      MCP_AGENT_API_STARTUP_SECONDS: '4',
       PORT: '0',
     });
     expect(await service.exited).toBe(1);
     expect(service.stderr).toEqual([
-      expect.stringContaining('Not ready after 1.5 s'),
+      expect.stringContaining('Not ready after 4 s'),
       expect.stringContaining('one: TOOLSET_UNREACHABLE'),
       expect.stringContaining('two: TOOLSET_UNREACHABLE'),
     ]);

@@ -54,7 +54,7 @@ describe('a start', () => {
     broken.on('*', respond({ status: 401 }));
     const fleet = await startFleet(
       { down: down.url, broken: broken.url },
-      { wait: false, env: { MCP_AGENT_API_STARTUP_SECONDS: '2', MCP_AGENT_API_READY_SECONDS: '1' } },
+      { wait: false, env: { MCP_AGENT_API_STARTUP_SECONDS: '5', MCP_AGENT_API_READY_SECONDS: '1' } },
     );
     const error = await fleet.started.then(
       () => new Error('started'),
