@@ -68,9 +68,9 @@ export class ConnectionKeeper {
     return this.#endpoint;
   }
 
-  /** The connection in use, if there is one. */
+  /** The connection in use, if there is one. One whose session is known to be lost counts no longer. */
   get current(): Connection | undefined {
-    return this.#current;
+    return this.#current?.outdated.aborted ? undefined : this.#current;
   }
 
   get closed(): boolean {
@@ -85,9 +85,10 @@ export class ConnectionKeeper {
     this.#stream.reopenNow();
   }
 
-  /** The toolset answers again after failures: its stream need not wait any longer. */
-  toolsetIsBack(): void {
-    this.#stream.toolsetIsBack();
+  /** The toolset answers again: its stream need not wait any longer. After silence, one that seems to be open may be dead on its socket. */
+  toolsetIsBack(after: 'failures' | 'silence'): void {
+    if (after === 'silence' && this.#push === 'watching') this.#renewNow('stream');
+    else this.#stream.toolsetIsBack();
   }
 
   renew(endpoint: ToolsetEndpoint): void {
@@ -129,6 +130,7 @@ export class ConnectionKeeper {
   /** Replaces a connection whose session is lost, once, however many callers met it. When that fails, there is no connection any more. */
   async replaceLost(connection: Connection, occasion: Occasion): Promise<void> {
     if (this.#current !== undefined && this.#current !== connection) return;
+    connection.outdate();
     try {
       await this.establish(occasion);
     } catch (error) {
@@ -210,7 +212,7 @@ export class ConnectionKeeper {
     }
   }
 
-  #renewNow(occasion: 'renewal' | 'headers'): void {
+  #renewNow(occasion: 'renewal' | 'headers' | 'stream'): void {
     this.establish(occasion).catch((error: unknown) => {
       // The connection that we have stays in use; the renewal is tried again before long.
       this.#debug('session not renewed', error);

@@ -62,6 +62,7 @@ export class Connection {
   readonly #exchanges: Exchanges;
   readonly #deliver: (message: JsonObject) => void;
   readonly #options: ConnectionOptions;
+  readonly #outdated = new AbortController();
   #users = 0;
   #lastId = FIRST_ID;
   #whenIdle: (() => void) | undefined;
@@ -137,6 +138,16 @@ export class Connection {
     return this.#transport.sessionId !== undefined;
   }
 
+  /** Aborted when another connection took this one's place, or is being made because the session is lost: lists on it are of no use any more. */
+  get outdated(): AbortSignal {
+    return this.#outdated.signal;
+  }
+
+  /** Ends the lists on this connection. Calls go on: they may be running already. */
+  outdate(): void {
+    this.#outdated.abort(new CodedError('SESSION_LOST', 'The session was replaced.', { toolset: this.endpoint.name }));
+  }
+
   /** Hands on a message that arrived outside a reply: to the owner, then to the SDK, which answers pings. */
   deliver(message: JsonObject): void {
     this.#deliver(message);
@@ -190,6 +201,7 @@ export class Connection {
 
   /** Closes the connection once nobody uses it. A `lost` session gets no farewell: the server no longer knows it. */
   async retire(session: 'known' | 'lost'): Promise<void> {
+    this.outdate();
     if (this.#users > 0) {
       await new Promise<void>((resolve) => {
         this.#whenIdle = resolve;

@@ -14,6 +14,9 @@ const CERTIFICATE =
 /** Codes of errors that happen before a request has left: the server cannot have seen it. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'UND_ERR_CONNECT_TIMEOUT', ...UNKNOWN_HOST]);
 
+/** Codes of errors by which a network shows that packets get lost on the way. */
+const SILENCE = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
+
 const SESSION_TEXT = /session|not initialized|unsupported protocol version/i;
 
 /** Turns whatever the SDK, undici or our own reading threw into an error with a code. The message never holds an answer's body. */
@@ -114,6 +117,13 @@ export function mayHaveRun(error: CodedError): boolean {
     if (code !== undefined && (NOT_SENT.has(code) || CERTIFICATE.test(code))) return false;
   }
   return true;
+}
+
+/** True when nothing came back at all, not even a refusal of the network: then other sockets to the same place may be dead too, unnoticed. */
+export function isSilence(error: CodedError): boolean {
+  if (error.code === 'LIST_TIMEOUT') return true;
+  for (const each of causesOf(error)) if (SILENCE.has(codeOf(each) ?? '')) return true;
+  return false;
 }
 
 /** Reads `Retry-After`, seconds or an HTTP date, in milliseconds from `now`, at most one hour (CONTRACT.md 4.4). */

@@ -15,12 +15,12 @@ import type { JsonObject, ToolDefinition } from '../core/tool.js';
 import type { Connection } from './connection.js';
 import { ConnectionKeeper } from './connection-keeper.js';
 import type { Environment } from './dispatcher.js';
-import { failureOf, mayHaveRun } from './failure.js';
+import { failureOf, isSilence, mayHaveRun } from './failure.js';
 import { listTools } from './list-tools.js';
 import { isObject } from './rpc-message.js';
 import { meansLost } from './session-care.js';
 import { DEFAULT_LIMITS, type SessionLimits } from './session-limits.js';
-import { timeLimit, unlessAborted } from './time-limit.js';
+import { firstOf, timeLimit, unlessAborted } from './time-limit.js';
 import { callTool, saysToolIsGone } from './tool-call.js';
 
 export interface SessionOptions {
@@ -50,7 +50,8 @@ class McpSession implements ToolsetSession {
   readonly #limits: SessionLimits;
   readonly #keeper: ConnectionKeeper;
   #definitions: ReadonlyMap<string, ToolDefinition> = new Map();
-  #listFailed = false;
+  /** How the lists since the last complete one failed. */
+  #failing: 'failures' | 'silence' | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: SessionOptions) {
@@ -74,19 +75,27 @@ class McpSession implements ToolsetSession {
   }
 
   async connect(signal: AbortSignal): Promise<void> {
-    await this.#connected('connect', (connecting) => unlessAborted(connecting, signal));
+    try {
+      await this.#connected('connect', (connecting) => unlessAborted(connecting, signal));
+    } catch (error) {
+      if (!signal.aborted) throw failureOf(error, this.endpoint.name);
+      const text = `The connection to toolset "${this.endpoint.name}" was not waited for any longer.`;
+      throw new CodedError('TOOLSET_UNREACHABLE', text, { toolset: this.endpoint.name, cause: error });
+    }
   }
 
   async list(signal: AbortSignal): Promise<ToolsetList> {
     try {
       const list = await this.#listWhole(signal);
       this.#definitions = new Map(list.tools.map((tool) => [tool.name, tool]));
-      if (this.#listFailed) this.#keeper.toolsetIsBack();
-      this.#listFailed = false;
+      if (this.#failing !== undefined) this.#keeper.toolsetIsBack(this.#failing);
+      this.#failing = undefined;
       return list;
     } catch (error) {
-      this.#listFailed = true;
-      throw this.#failureOfList(error, signal);
+      const failure = this.#failureOfList(error, signal);
+      if (isSilence(failure)) this.#failing = 'silence';
+      this.#failing ??= 'failures';
+      throw failure;
     }
   }
 
@@ -171,12 +180,16 @@ class McpSession implements ToolsetSession {
   /** One walk on one connection. Rejects only when nobody waits for the list any more. */
   async #walk(connection: Connection, signal: AbortSignal): Promise<Walk> {
     const { declaresTools, instructions } = connection.facts;
+    // An answer of a connection that is replaced may never come, and would not count.
+    const wanted = firstOf([signal, connection.outdated]);
     try {
-      const tools = declaresTools ? await connection.use(() => listTools(connection, signal)) : [];
+      const tools = declaresTools ? await connection.use(() => listTools(connection, wanted.signal)) : [];
       return { kind: 'whole', list: { tools, instructions, declaresTools } };
     } catch (error) {
       if (signal.aborted) throw error;
       return { kind: 'failed', failure: failureOf(error, this.endpoint.name) };
+    } finally {
+      wanted.end();
     }
   }
 

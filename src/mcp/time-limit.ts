@@ -41,6 +41,20 @@ export function timeLimit(options: { readonly clock: Clock; readonly ms: number;
   };
 }
 
+/** A signal that is aborted as soon as one of these is, for the same reason. Call `end` when it is no longer needed. */
+export function firstOf(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; readonly end: () => void } {
+  const controller = new AbortController();
+  const follow = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason);
+  const forget = signals.map((signal) => onAbort(signal, follow));
+  if (signals.some(({ aborted }) => aborted)) follow();
+  return {
+    signal: controller.signal,
+    end: () => {
+      for (const each of forget) each();
+    },
+  };
+}
+
 /** Settles as the promise does, or rejects with the signal's reason if that is aborted first. The promise itself goes on. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {

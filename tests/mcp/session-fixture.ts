@@ -76,7 +76,7 @@ export async function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-/** A real clock that runs `factor` times as fast. */
+/** A real clock that runs `factor` times as fast. Times that bound real network traffic have to be that much longer. */
 export function fastClock(factor: number): Clock {
   return {
     now: () => systemClock.now() * factor,
