@@ -1,5 +1,6 @@
 import { diffCatalogs } from '../core/diff.js';
 import type { Generation } from '../core/generation.js';
+import { removeHidden } from '../core/hidden-text.js';
 import type { Logger } from '../core/ports.js';
 import type { ConcludedRound } from '../core/round-state.js';
 import type { RoundRecord } from '../core/status.js';
@@ -49,7 +50,7 @@ export function logRound(logger: Logger, record: RoundRecord, { before, after }:
         previous: previous?.number ?? null,
         ...changes,
       });
-      logHidden(logger, generation, before, after);
+      logRemarks(logger, generation, { before, after });
       return;
     case 'unchanged':
       logger.info('round unchanged', fields);
@@ -66,13 +67,20 @@ export function logRound(logger: Logger, record: RoundRecord, { before, after }:
 
 /** How many names of tools one line lists. */
 const LISTED_NAMES = 20;
+/** How much of each name one line shows, in characters. */
+const LISTED_LENGTH = 200;
 
-/** Hidden text may carry hidden instructions, so whoever runs the service is told which toolset sends it (CONTRACT.md 14.1). */
-function logHidden(logger: Logger, generation: number, before: ConcludedRound['before'], after: ConcludedRound['after']): void {
+/** What whoever runs the service should know about the new snapshots: tools that are not shown (6.2), and hidden text, which may carry hidden instructions (14.1). */
+function logRemarks(logger: Logger, generation: number, { before, after }: Pick<ConcludedRound, 'before' | 'after'>): void {
   const known = new Set(before?.snapshots);
-  for (const snapshot of after?.snapshots ?? []) {
-    const { characters, tools } = snapshot.hidden;
-    if (characters === 0 || known.has(snapshot)) continue;
-    logger.warn('hidden characters removed', { toolset: snapshot.toolset, generation, characters, tools: tools.slice(0, LISTED_NAMES) });
+  for (const { toolset, withheld, hidden } of (after?.snapshots ?? []).filter((snapshot) => !known.has(snapshot))) {
+    if (withheld.length > 0) {
+      const tools = withheld.slice(0, LISTED_NAMES).map(({ tool }) => removeHidden(tool.slice(0, LISTED_LENGTH)).text);
+      logger.warn('tools withheld', { toolset, generation, withheld: withheld.length, tools, reason: withheld[0]?.reason });
+    }
+    if (hidden.characters > 0) {
+      const tools = hidden.tools.slice(0, LISTED_NAMES).map((tool) => tool.slice(0, LISTED_LENGTH));
+      logger.warn('hidden characters removed', { toolset, generation, characters: hidden.characters, tools });
+    }
   }
 }
