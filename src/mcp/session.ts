@@ -61,8 +61,8 @@ class McpSession implements ToolsetSession {
     this.#keeper = new ConnectionKeeper({
       ...{ endpoint, clock, logger, env, heartbeatSeconds, clientInfo, limits: this.#limits },
       onMessage: (message) => this.#heard(message),
-      onStatus: (status) => events.status(status),
-      onMissed: () => events.signal('reconnect'),
+      onStatus: (status) => this.#tell(() => events.status(status)),
+      onMissed: () => this.#signal('reconnect'),
     });
   }
 
@@ -105,11 +105,11 @@ class McpSession implements ToolsetSession {
       const definition = this.#definitions.get(request.tool);
       try {
         const result = await connection.use(() => callTool(connection, { request, definition }));
-        if (saysToolIsGone(result)) this.#options.events.signal('notification');
+        if (saysToolIsGone(result)) this.#signal('notification');
         return result;
       } catch (error) {
         const failure = failureOf(error, this.endpoint.name);
-        if (failure.code === 'TOOL_GONE' && !this.#keeper.closed) this.#options.events.signal('notification');
+        if (failure.code === 'TOOL_GONE' && !this.#keeper.closed) this.#signal('notification');
         if (failure.code !== 'SESSION_LOST' || this.#keeper.closed) throw failure;
         const replacing = this.#keeper.replaceLost(connection, 'call');
         // The outcome is waited for below, or by nobody: the next call or list meets it again.
@@ -203,9 +203,22 @@ class McpSession implements ToolsetSession {
   #heard(message: JsonObject): void {
     if (this.#keeper.closed) return;
     const { events } = this.#options;
-    if (message.method === 'notifications/tools/list_changed') events.signal('notification');
-    else if (message.method === 'notifications/resources/list_changed') events.viewsChanged(undefined);
-    else if (message.method === 'notifications/resources/updated') events.viewsChanged(uriOf(message));
+    if (message.method === 'notifications/tools/list_changed') this.#signal('notification');
+    else if (message.method === 'notifications/resources/list_changed') this.#tell(() => events.viewsChanged(undefined));
+    else if (message.method === 'notifications/resources/updated') this.#tell(() => events.viewsChanged(uriOf(message)));
+  }
+
+  #signal(kind: 'notification' | 'reconnect'): void {
+    this.#tell(() => this.#options.events.signal(kind));
+  }
+
+  #tell(tellOwner: () => void): void {
+    try {
+      tellOwner();
+    } catch (error) {
+      // What fails in the owner must not end the stream or the call during which it was told.
+      this.#options.logger.error('session listener failed', { toolset: this.endpoint.name, error: String(error) });
+    }
   }
 }
 

@@ -1,7 +1,10 @@
+import { openSession } from '../../src/mcp/session.js';
+import { systemClock } from '../../src/system-clock.js';
+import { onCleanup } from '../support/cleanup.js';
 import * as answers from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { until } from '../support/until.js';
-import { codeOf, watchedSession } from './session-fixture.js';
+import { codeOf, endpointOf, SHORT, SILENT, watchedSession } from './session-fixture.js';
 
 const TOOLS = [{ name: 'a', inputSchema: { type: 'object' } }];
 
@@ -160,5 +163,40 @@ describe('the renewal of a session', () => {
     expect(session.status().push).toBe('watching');
     expect(await session.names()).toEqual(['a']);
     expect(toolset.counts().initialize).toBe(1);
+  });
+});
+
+describe('an owner that throws when it is told something', () => {
+  it('is reported in the log and stops nothing', async () => {
+    const toolset = await startRawToolset({ tools: TOOLS });
+    const errors: string[] = [];
+    let told = 0;
+    const session = openSession({
+      endpoint: endpointOf(toolset.url),
+      clock: systemClock,
+      env: {},
+      heartbeatSeconds: 0,
+      clientInfo: { name: 'test-client', version: '1.0.0' },
+      limits: SHORT,
+      logger: { ...SILENT, error: (message) => errors.push(message) },
+      events: {
+        signal: () => {
+          told += 1;
+          throw new Error('owner');
+        },
+        status: () => {
+          throw new Error('owner');
+        },
+        viewsChanged: () => undefined,
+      },
+    });
+    onCleanup(() => session.close());
+    await session.connect(AbortSignal.timeout(10_000));
+    toolset.push();
+    await until(() => told === 1);
+    toolset.cutStreams('rst');
+    await until(() => told === 2 && toolset.streams.size === 1);
+    expect((await session.list(AbortSignal.timeout(10_000))).tools).toHaveLength(1);
+    expect(new Set(errors)).toEqual(new Set(['session listener failed']));
   });
 });
