@@ -19,6 +19,9 @@ export async function buildCommand(): Promise<{ readonly folder: string; readonl
   await copyFile(join(ROOT, 'package.json'), join(folder, 'package.json'));
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  await run(process.execPath, [compiler, '-p', join(ROOT, 'tsconfig.json'), '--outDir', join(folder, 'dist'), '--declaration', 'false']);
+  const arguments_ = [compiler, '-p', join(ROOT, 'tsconfig.json'), '--outDir', join(folder, 'dist'), '--declaration', 'false'];
+  await run(process.execPath, arguments_).catch((error: { stdout?: string }) => {
+    throw new Error(`The build failed:\n${error.stdout ?? ''}`, { cause: error });
+  });
   return { folder, script: join(folder, 'dist', 'main.js') };
 }

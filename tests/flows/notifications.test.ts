@@ -94,7 +94,10 @@ describe('a notification', () => {
     toolset.push();
     await until(() => barrier.waiting() === 1);
     toolset.tools = [tool('a', 'three')];
+    const pushedAt = Date.now();
     toolset.push();
+    // The first notification came at least one debounce before this one, so the later time is that of the second.
+    await until(async () => Date.parse((await fleet.toolset('toolset')).notifiedAt ?? '') > pushedAt - 50, { what: 'the second signal' });
     barrier.open();
     await until(async () => (await fleet.shown()).a === 'three');
     expect(having(fleet.rounds(), 'aborted')).toEqual([]);
