@@ -9,6 +9,8 @@ import { hasToken, tokenAt } from './swap-tokens.js';
 const LATE_MS = 2_000;
 /** A failing toolset that calls for attention is not asked more often than this. */
 const CALLED_RETRY_MS = 2_000;
+/** While a list waits for a swap token, a notification waits so long: what it announces cannot become live yet, and some servers notify because they were listed. */
+const FLAPPING_WAIT_MS = 2_000;
 /** When an empty list is confirmed, counted from the first empty one (CONTRACT.md 3.8). */
 export const CONFIRM_MS = [2_000, 10_000, 30_000] as const;
 
@@ -39,7 +41,7 @@ export function receiveSignal(draft: Draft, id: string, trigger: Trigger): void 
   let waitMs = 0;
   if (notified) {
     const after = afterNotification(toolset.echo, now);
-    waitMs = after.waitMs;
+    waitMs = Math.max(after.waitMs, toolset.waiting?.reason === 'flapping' ? FLAPPING_WAIT_MS : 0);
     changeToolset(draft, id, { echo: after.echo, notifiedAt: now, suspectUntil: null });
   }
   const ask: Ask = { ...PLAIN_ASK, trigger, notified, verify: notified && waitMs === 0 };

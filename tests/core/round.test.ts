@@ -349,6 +349,28 @@ describe('flapping (3.10)', () => {
     expect(driver.live.a).toBe('x21');
     expect(toolset(driver, 'a').lists).toBe(lists);
   });
+
+  test('while a list waits for a token, further notifications are listed every two seconds, so that a server that notifies because it was listed keeps nobody busy', () => {
+    const driver = started({ debounceMs: 0 });
+    const a = toolset(driver, 'a');
+    let seen = a.lists;
+    const echo = () => {
+      if (a.lists > seen) {
+        seen = a.lists;
+        a.content = `x${seen}`;
+        driver.at(6, () => driver.notify('a'));
+      }
+      driver.at(1, echo);
+    };
+    driver.notify('a');
+    driver.at(1, echo);
+    driver.run(5_000);
+    expect(driver.rounds.at(-1)?.outcome).toBe('held');
+    const before = a.lists;
+    driver.run(60_000);
+    expect(a.lists - before).toBeLessThanOrEqual(36);
+    expect(a.lists - before).toBeGreaterThan(20);
+  });
 });
 
 describe('polls (3.11) and missed signals (2.5)', () => {

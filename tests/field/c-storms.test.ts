@@ -1,0 +1,188 @@
+import { having, listsOf, startFleet, tool } from '../flows/fleet.js';
+import { gate } from '../support/gate.js';
+import { ManualClock } from '../support/manual-clock.js';
+import { type Answer, delayed, held, pass } from '../support/raw-answers.js';
+import { type RawToolset, startRawToolset } from '../support/raw-toolset.js';
+import { stays, until } from '../support/until.js';
+import { fastClock } from './fast-clock.js';
+
+const NO_POLL = { MCP_AGENT_API_REFRESH_SECONDS: '0' };
+const FACTOR = 25;
+/** One minute of a service whose clock runs that fast. */
+const MINUTE_MS = 60_000 / FACTOR;
+/** The index is read once; limits that only bound failures stay long enough for a slow machine. */
+const FAST = { ...NO_POLL, MCP_AGENT_API_INDEX_SECONDS: '0', MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200' };
+
+/** Notifies after each list, as a server does that rebuilds its list when it is asked for it. */
+const pushAfter =
+  (notified: RawToolset): Answer =>
+  async (exchange) => {
+    await pass(exchange);
+    notified.push();
+  };
+
+describe.each(['legacy', 'modern'] as const)('a %s toolset that notifies because it was listed', (era) => {
+  test('B17: is listed ten times a minute at most, swaps nothing, and its real change is found', async () => {
+    const toolset = await startRawToolset({ era, tools: [tool('a', 'one')] });
+    toolset.on('tools/list', pushAfter(toolset));
+    const fleet = await startFleet({ toolset: toolset.url }, { env: FAST, clock: fastClock(FACTOR) });
+    const agent = fleet.app.refresher.current?.agent;
+    const before = listsOf(toolset);
+    await stays(() => listsOf(toolset) <= before + 10, { durationMs: MINUTE_MS, what: 'ten lists a minute' });
+    expect(listsOf(toolset)).toBeGreaterThan(before + 2);
+    expect(fleet.app.refresher.current?.agent).toBe(agent);
+    expect(having(fleet.rounds(), 'aborted')).toEqual([]);
+
+    const atChange = listsOf(toolset);
+    toolset.tools = [tool('a', 'two')];
+    toolset.push();
+    // Its notifications wait ten seconds at the longest (3.9); then one list finds it.
+    await fleet.untilGeneration(2);
+    expect(listsOf(toolset)).toBeLessThanOrEqual(atChange + 2);
+  });
+});
+
+test('B17, variant: two toolsets of which each notifies when the other is listed do not keep each other busy', async () => {
+  const one = await startRawToolset({ tools: [tool('a', 'one')] });
+  const two = await startRawToolset({ tools: [tool('b', 'one')] });
+  one.on('tools/list', pushAfter(two));
+  two.on('tools/list', pushAfter(one));
+  const fleet = await startFleet({ one: one.url, two: two.url }, { env: FAST, clock: fastClock(FACTOR) });
+  const lists = () => Math.max(listsOf(one), listsOf(two));
+  const before = lists();
+  await stays(() => lists() <= before + 10, { durationMs: MINUTE_MS, what: 'ten lists a minute' });
+  expect(lists()).toBeGreaterThan(before + 2);
+  expect(fleet.app.refresher.current?.number).toBe(1);
+});
+
+test('B17, variant: a list that differs each time, announced each time, is bounded in swaps and in lists, and slows nobody else', async () => {
+  const restless = await startRawToolset({ tools: [tool('a', '0')] });
+  const calm = await startRawToolset({ tools: [tool('b', 'one')] });
+  restless.on('tools/list', async (exchange) => {
+    restless.tools = [tool('a', String(listsOf(restless)))];
+    await pass(exchange);
+    restless.push();
+  });
+  const clock = fastClock(FACTOR);
+  const fleet = await startFleet({ restless: restless.url, calm: calm.url }, { env: FAST, clock });
+  const swaps = () => having(fleet.rounds(), 'swapped').length;
+  await until(async () => (await fleet.toolset('restless')).held?.reason === 'flapping', { what: 'a list to wait for a swap token' });
+  expect((await fleet.toolset('restless')).flapping).toBe(true);
+  calm.tools = [tool('b', 'two')];
+  calm.push();
+  await until(async () => (await fleet.shown()).b === 'two');
+
+  const before = { at: clock.now(), swaps: swaps(), lists: listsOf(restless) };
+  const seconds = () => (clock.now() - before.at) / 1_000;
+  // Six swaps a minute (3.10); while a list waits for its turn, notifications wait two seconds.
+  await stays(() => swaps() - before.swaps <= 1 + seconds() / 10 && listsOf(restless) - before.lists <= 4 + seconds() * 0.6, {
+    durationMs: MINUTE_MS,
+    what: 'a bounded number of swaps and of lists',
+  });
+  expect(swaps()).toBeGreaterThan(before.swaps + 2);
+});
+
+test('B17, variant: a toolset that notifies as soon as its stream is open is listed once or twice more, not for ever', async () => {
+  const toolset = await startRawToolset({ tools: [tool('a', 'one')] });
+  toolset.on('GET', async (exchange) => {
+    await pass(exchange);
+    toolset.push();
+  });
+  const fleet = await startFleet({ toolset: toolset.url }, { env: FAST, clock: fastClock(FACTOR) });
+  await stays(() => listsOf(toolset) <= 4, { durationMs: MINUTE_MS / 2, what: 'the first list and a few more' });
+  expect(fleet.app.refresher.current?.number).toBe(1);
+});
+
+describe('a burst of notifications', () => {
+  test('B18: 200 of them while lists take long cost two lists at most and one swap, and a later one starts a fresh list', async () => {
+    const toolset = await startRawToolset({ tools: [tool('a', 'one')] });
+    const fleet = await startFleet({ toolset: toolset.url }, { env: NO_POLL });
+    toolset.on('tools/list', delayed(300));
+    const before = listsOf(toolset);
+    toolset.tools = [tool('a', 'two')];
+    for (let times = 0; times < 200; times++) toolset.push();
+    await fleet.untilGeneration(2);
+    expect(listsOf(toolset)).toBeLessThanOrEqual(before + 2);
+    expect(await fleet.shown()).toEqual({ a: 'two' });
+    toolset.tools = [tool('a', 'three')];
+    toolset.push();
+    await fleet.untilGeneration(3);
+    expect(await fleet.shown()).toEqual({ a: 'three' });
+  });
+
+  test('B18, variant: 199 of them while one list is in flight cost exactly one more, and the second look of a list without change', async () => {
+    const toolset = await startRawToolset({ tools: [tool('a', 'one')] });
+    const fleet = await startFleet({ toolset: toolset.url }, { env: NO_POLL });
+    const before = listsOf(toolset);
+    const barrier = gate();
+    toolset.once('tools/list', held(barrier));
+    toolset.tools = [tool('a', 'two')];
+    toolset.push();
+    await until(() => barrier.waiting() === 1);
+    for (let times = 0; times < 199; times++) toolset.push();
+    // What comes after them on the same stream has been read once they all have.
+    for (const stream of toolset.streams) stream.write('data: {"jsonrpc":"2.0","id":"after","method":"ping"}\n\n');
+    await until(() => toolset.requests.some(({ body }) => JSON.stringify(body)?.includes('"id":"after"')));
+    barrier.open();
+    await until(() => having(fleet.rounds(), 'unchanged').length === 2);
+    await stays(() => listsOf(toolset) === before + 3, { durationMs: 300 });
+    expect(having(fleet.rounds(), 'swapped')).toHaveLength(2);
+  });
+
+  test('B18, variant: over thirty toolsets at once is one round and one swap', async () => {
+    const toolsets = await Promise.all(Array.from({ length: 30 }, (_, index) => startRawToolset({ tools: [tool(`t${index}`, 'one')] })));
+    const entries = Object.fromEntries(toolsets.map(({ url }, index) => [`toolset${index}`, url]));
+    const fleet = await startFleet(entries, { env: { ...NO_POLL, MCP_AGENT_API_DEBOUNCE_MS: '400' } });
+    for (const [index, toolset] of toolsets.entries()) toolset.tools = [tool(`t${index}`, 'two')];
+    for (let times = 0; times < 5; times++) for (const toolset of toolsets) toolset.push();
+    await fleet.untilGeneration(2);
+    expect(new Set(Object.values(await fleet.shown()))).toEqual(new Set(['two']));
+    expect(having(fleet.rounds(), 'swapped')).toHaveLength(2);
+    expect(toolsets.map(listsOf)).toEqual(toolsets.map(() => 2));
+  });
+});
+
+describe('a steady stream of notifications', () => {
+  /** A notification whose arrival is known: the service has noted it at the clock's present time. */
+  const pushAndWait = async (fleet: Awaited<ReturnType<typeof startFleet>>, name: string, toolset: RawToolset, clock: ManualClock) => {
+    toolset.push();
+    const now = clock.date().toISOString();
+    await until(async () => (await fleet.toolset(name)).notifiedAt === now, { what: 'the notification to arrive' });
+  };
+
+  test('B20: does not put the round off beyond ten times the debounce, and opens no more than one in that time', async () => {
+    const clock = new ManualClock();
+    const toolset = await startRawToolset({ tools: [tool('a', 'one')] });
+    const fleet = await startFleet({ toolset: toolset.url }, { env: FAST, clock });
+    toolset.tools = [tool('a', 'two')];
+    // D is 100 ms: one notification every 50 ms, for a second.
+    for (let at = 0; at < 1_000; at += 50) {
+      expect(listsOf(toolset)).toBe(1);
+      await pushAndWait(fleet, 'toolset', toolset, clock);
+      await clock.advance(50);
+    }
+    await fleet.untilGeneration(2);
+    expect(listsOf(toolset)).toBe(2);
+    for (let at = 1_000; at < 2_000; at += 50) {
+      await pushAndWait(fleet, 'toolset', toolset, clock);
+      expect(listsOf(toolset)).toBe(2);
+      await clock.advance(50);
+    }
+    await until(() => listsOf(toolset) === 3);
+  });
+
+  test('B20, variant: of one toolset does not keep the change of another waiting, whose own notification was the first', async () => {
+    const clock = new ManualClock();
+    const noisy = await startRawToolset({ tools: [tool('a', 'one')] });
+    const once = await startRawToolset({ tools: [tool('b', 'one')] });
+    const fleet = await startFleet({ noisy: noisy.url, once: once.url }, { env: FAST, clock });
+    once.tools = [tool('b', 'two')];
+    await pushAndWait(fleet, 'once', once, clock);
+    for (let at = 0; at < 1_000; at += 50) {
+      await pushAndWait(fleet, 'noisy', noisy, clock);
+      await clock.advance(50);
+    }
+    await fleet.untilGeneration(2);
+    expect(fleet.rounds().at(-1)?.toolsets).toMatchObject({ listed: ['noisy', 'once'], swapped: ['once'] });
+  });
+});
