@@ -22,7 +22,7 @@ export { createRouter } from './http/router.js';
 export type { AroundRun, RunInfo } from './http/runs.js';
 export type { AgentSlot, KeepFreshOptions } from './refresh/keep-fresh.js';
 export { keepFresh } from './refresh/keep-fresh.js';
-export type { RefresherEvents, RefresherOptions, Swap, ToolsetChange } from './refresh/options.js';
+export type { EndedList, RefresherEvents, RefresherOptions, Swap, ToolsetChange } from './refresh/options.js';
 export type { RefreshRequest } from './refresh/refresher.js';
 export { ToolsetRefresher } from './refresh/refresher.js';
 export type { App, AppOptions } from './service.js';

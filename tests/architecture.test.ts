@@ -37,6 +37,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['mcp', 'main'],
   eventemitter3: ['refresh'],
   'p-retry': ['refresh'],
+  'prom-client': ['http'],
   winston: ['logging'],
   zod: ['core', 'mcp', 'agent', 'http', 'demo'],
 };

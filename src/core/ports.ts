@@ -1,4 +1,5 @@
 import type { Generation, Lease } from './generation.js';
+import type { RefresherEvents } from './refresher-events.js';
 import type { Readiness, RefreshStatus, RoundRecord } from './status.js';
 import type { JsonObject, ToolDefinition } from './tool.js';
 
@@ -112,6 +113,13 @@ export interface Sessions {
   call(toolset: string, request: ToolCallRequest): Promise<ToolCallResult>;
 }
 
+/** How the HTTP side hears of what the metrics count; the `on` of an eventemitter3 emitter of {@link RefresherEvents} fits. */
+export interface RefresherFeed<Agent> {
+  (name: 'swapped', listener: RefresherEvents<Agent>['swapped']): unknown;
+  (name: 'held' | 'unchanged' | 'aborted' | 'rejected', listener: (round: RoundRecord) => void): unknown;
+  (name: 'listed', listener: RefresherEvents<Agent>['listed']): unknown;
+}
+
 /**
  * What the HTTP side needs of whoever keeps the agent current; `ToolsetRefresher` is one. With a plain function in its
  * place, a host serves runs on an agent that it keeps itself (CONTRACT.md 12.2).
@@ -125,4 +133,6 @@ export interface LiveAgents<Agent> {
   readiness(): Readiness;
   /** Waits for a round that opens after this call and answers its record. Rejects with a RangeError for a toolset that the index does not name. */
   refresh(options?: { readonly toolset?: string; readonly signal?: AbortSignal }): Promise<RoundRecord>;
+  /** Calls the listener at every event of this name; without this method the metrics that count events stay empty. */
+  readonly on?: RefresherFeed<Agent>;
 }

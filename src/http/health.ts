@@ -11,8 +11,8 @@ export const livenessRoute: RequestHandler = (_req, res) => {
 export function readinessRoute(source: AgentSource, openRuns: OpenRuns): RequestHandler {
   return (_req, res) => {
     const { ready, failing } = source.refresher?.readiness() ?? { ready: source.current !== undefined, failing: [] };
-    if (openRuns.draining) res.status(503).json({ status: 'draining' });
-    else if (!ready) res.status(503).json({ status: 'starting' });
+    if (openRuns.draining) res.status(503).json({ status: 'draining', detail: 'The service is shutting down.', code: 'shutting_down' });
+    else if (!ready) res.status(503).json({ status: 'starting', detail: 'The agent is not ready yet.', code: 'not_ready' });
     else if (failing.length > 0) res.json({ status: 'degraded', failing });
     else res.json({ status: 'ready' });
   };

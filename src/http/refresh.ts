@@ -6,7 +6,8 @@ import type { Caller, Callers } from './caller.js';
 import { parseBody } from './json-body.js';
 import { Problem } from './problem.js';
 
-const bodySchema = z.looseObject({ toolset: z.string().min(1).max(256).optional() });
+/** The body of `POST /refresh`. */
+export const refreshBodySchema = z.looseObject({ toolset: z.string().min(1).max(256).optional() });
 
 /** `GET /refresh`: the status of CONTRACT.md 9.2. Toolset URLs and error texts are for administrators and that toolset's own token. */
 export function refreshStatusRoute(source: AgentSource, callers: Callers): RequestHandler {
@@ -18,7 +19,7 @@ export function refreshStatusRoute(source: AgentSource, callers: Callers): Reque
 /** `POST /refresh`: waits for a round that opens after the request and answers its record, whatever the outcome (CONTRACT.md 3.14). */
 export function refreshNowRoute(source: AgentSource, callers: Callers): RequestHandler {
   return async (req, res) => {
-    const { toolset } = parseBody(bodySchema, req.body ?? {});
+    const { toolset } = parseBody(refreshBodySchema, req.body ?? {});
     callers.assertMayRefresh(req, toolset);
     if (req.query.dry !== undefined)
       throw new Problem(400, 'dry_run_unsupported', 'This build cannot try a refresh without making the change.');

@@ -1,4 +1,4 @@
-import { type Request, Router } from 'express';
+import { type Request, type RequestHandler, Router } from 'express';
 import type { AgentOfGeneration } from '../agent/build-agent.js';
 import { RunLocks } from '../agent/run-lock.js';
 import type { Clock, LiveAgents, Logger } from '../core/ports.js';
@@ -10,10 +10,13 @@ import { cors } from './cors.js';
 import { type CredentialLookup, headerLookup } from './credentials.js';
 import { livenessRoute, readinessRoute } from './health.js';
 import { jsonBody } from './json-body.js';
+import { Metrics } from './metrics.js';
 import { OpenRuns } from './open-runs.js';
+import { openapiRoute } from './openapi.js';
 import { problemHandler } from './problem.js';
 import { refreshNowRoute, refreshStatusRoute, refuseStrangers } from './refresh.js';
-import { type AroundRun, runsRoute } from './runs.js';
+import { type Access, ROUTES, type RouteDescription, type RouteName } from './route-table.js';
+import { type AroundRun, type RunOutcome, runsRoute } from './runs.js';
 import { threadRoute } from './threads.js';
 
 export interface RouterOptions {
@@ -59,20 +62,32 @@ export function createRouter(
   const lookup = options.credentials ?? headerLookup(callers);
   const aroundRun: AroundRun = options.aroundRun ?? ((_info, run) => run());
 
+  const metrics = new Metrics({ source, openRuns, clock });
+  const onEnded = (outcome: RunOutcome) => metrics.runEnded(outcome);
+  const handlers: Readonly<Record<RouteName, RequestHandler>> = {
+    liveness: livenessRoute,
+    readiness: readinessRoute(source, openRuns),
+    run: runsRoute({ source, locks, openRuns, lookup, aroundRun, runSeconds: limits.runSeconds ?? 900, clock, logger, onEnded }),
+    thread: threadRoute(source, locks),
+    connections: connectionsRoute({ source, lookup, environment }),
+    refreshStatus: refreshStatusRoute(source, callers),
+    refreshNow: refreshNowRoute(source, callers),
+    metrics: metrics.route,
+    openapi: openapiRoute({ usersSendToken: options.tokens?.api !== undefined }),
+  };
+  const guards: Readonly<Record<Access, readonly RequestHandler[]>> = {
+    open: [],
+    user: [callers.guard('all')],
+    status: [callers.guard('refresh')],
+    refresh: [callers.guard('refresh'), refuseStrangers(callers)],
+  };
+
   const router = Router();
   router.use(cors(options.corsOrigins ?? [], source));
-  router.get('/health/liveness', livenessRoute);
-  router.get('/health/readiness', readinessRoute(source, openRuns));
-  router.post(
-    '/runs',
-    callers.guard('all'),
-    jsonBody('required'),
-    runsRoute({ source, locks, openRuns, lookup, aroundRun, runSeconds: limits.runSeconds ?? 900, clock, logger }),
-  );
-  router.get('/threads/:id', callers.guard('all'), threadRoute(source, locks));
-  router.get('/connections', callers.guard('all'), connectionsRoute({ source, lookup, environment }));
-  router.get('/refresh', callers.guard('refresh'), refreshStatusRoute(source, callers));
-  router.post('/refresh', callers.guard('refresh'), refuseStrangers(callers), jsonBody('optional'), refreshNowRoute(source, callers));
+  for (const [name, route] of Object.entries(ROUTES) as [RouteName, RouteDescription][]) {
+    const body = route.body === undefined ? [] : jsonBody(route.body.presence);
+    router[route.method](route.path, ...guards[route.access], ...body, handlers[name]);
+  }
   router.use(problemHandler(logger));
   return router;
 }

@@ -20,13 +20,14 @@ export const idSchema = z
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'control characters are not allowed')
   .refine((id) => !RESERVED_IDS.has(id), 'this id is reserved');
 
-const bodySchema = z.looseObject({ threadId: idSchema, runId: idSchema, messages: z.array(z.unknown()) });
+/** The body of `POST /runs`, as far as it is read. */
+export const runBodySchema = z.looseObject({ threadId: idSchema, runId: idSchema, messages: z.array(z.unknown()) });
 
 const messageSchema = z.looseObject({ id: idSchema, content: z.union([z.string(), z.array(z.unknown())]) });
 
 /** Reads the body of `POST /runs`. Throws a problem with status 422. */
 export function readRunRequest(body: unknown): RunRequest {
-  const { threadId, runId, messages } = parseBody(bodySchema, body);
+  const { threadId, runId, messages } = parseBody(runBodySchema, body);
   const last = messages.findLast((message) => isObject(message) && message.role === 'user');
   if (last === undefined) throw new Problem(422, 'no_user_message', 'The messages hold none of the role "user".');
   const { id, content } = parseBody(messageSchema, last);

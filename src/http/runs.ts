@@ -37,7 +37,12 @@ export interface RunsDeps {
   readonly runSeconds: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told of every run that was streamed, when it is over: `finished`, or the code of its failure. */
+  readonly onEnded: (outcome: RunOutcome) => void;
 }
+
+/** How a run ended. The words are few and fixed, so that they can be counted by. */
+export type RunOutcome = 'finished' | RunEnded['code'] | RunFailure['code'];
 
 /** With more runs than this, each of them lets the event loop turn between two events, so that new requests are accepted meanwhile. */
 const CROWD = 4;
@@ -150,13 +155,14 @@ async function streamTo(res: Response, { req, request, run, generation, deps }: 
   else if (last.failure) logger.warn('run failed', fields);
   await stream.send(encodeEvents(last.events), run.signal);
   stream.end();
+  deps.onEnded(last.failure?.code ?? 'finished');
 }
 
 function lastEvents(outcome: Outcome, { request, agui }: { request: RunRequest; agui: AguiEvents }) {
   if (outcome.kind === 'finished') return { events: [runFinished(request)], failure: undefined };
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   const isOwn = error instanceof RunEnded || error instanceof RunFailure;
-  const code = isOwn ? error.code : 'run_failed';
+  const code: RunOutcome = isOwn ? error.code : 'run_failed';
   const message = isOwn ? error.message : 'The run failed because of an internal error.';
   const cause = error instanceof RunFailure ? error.cause : error;
   return { events: [...agui.closing(), runError(code, message)], failure: { code, error: nameOf(cause), status: statusOf(cause) } };

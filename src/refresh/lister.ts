@@ -2,6 +2,7 @@ import pRetry from 'p-retry';
 import { CodedError } from '../core/errors.js';
 import { Places } from '../core/places.js';
 import type { Clock, ToolsetList, ToolsetSession } from '../core/ports.js';
+import type { EndedList } from '../core/refresher-events.js';
 
 /** CONTRACT.md 3.3: lists and connects that may be in flight at once. */
 const LISTS = 8;
@@ -33,10 +34,12 @@ export class Lister {
   readonly #running = new Map<number, Running>();
   readonly #timeoutMs: number;
   readonly #clock: Clock;
+  readonly #onEnded: (list: EndedList) => void;
 
-  constructor({ timeoutMs, clock }: { timeoutMs: number; clock: Clock }) {
+  constructor({ timeoutMs, clock, onEnded }: { timeoutMs: number; clock: Clock; onEnded: (list: EndedList) => void }) {
     this.#timeoutMs = timeoutMs;
     this.#clock = clock;
+    this.#onEnded = onEnded;
   }
 
   /** What `read` makes of the toolset's complete list. Throws a CodedError. */
@@ -48,6 +51,10 @@ export class Lister {
     let keepsPlace = true;
     let timedOut = false;
     let cancelTimeout: () => void = () => undefined;
+    let beganAt: number | undefined;
+    const ended = (error: CodedError | null) => {
+      if (beganAt !== undefined) this.#onEnded({ toolset: session.endpoint.name, durationMs: this.#clock.now() - beganAt, error });
+    };
     this.#running.set(number, {
       abort,
       leavePlace: () => {
@@ -61,13 +68,14 @@ export class Lister {
     };
     try {
       await takePlace(session.status().push === 'connecting' ? this.#connects : this.#lists);
-      const beganAt = this.#clock.now();
+      const firstTryAt = this.#clock.now();
+      beganAt = firstTryAt;
       cancelTimeout = this.#clock.after(this.#timeoutMs, () => {
         timedOut = true;
         abort.abort();
       });
       onStarted();
-      return await pRetry(
+      const result = await pRetry(
         async () => {
           await session.connect(signal);
           await takePlace(this.#lists);
@@ -79,20 +87,24 @@ export class Lister {
           factor: 3,
           randomize: true,
           signal,
-          shouldRetry: ({ error }) => isWorthRepeating(error) && this.#clock.now() - beganAt < REPEAT_WITHIN_MS / 2,
+          shouldRetry: ({ error }) => isWorthRepeating(error) && this.#clock.now() - firstTryAt < REPEAT_WITHIN_MS / 2,
         },
       );
+      ended(null);
+      return result;
     } catch (error) {
-      if (timedOut) {
-        const seconds = this.#timeoutMs / 1_000;
-        throw new CodedError('LIST_TIMEOUT', `The tool list was not complete within ${seconds} s.`, { cause: error });
-      }
-      throw error instanceof CodedError ? error : new CodedError('TOOLSET_UNREACHABLE', 'The tool list failed.', { cause: error });
+      const failure = timedOut ? this.#timeout(error) : asFailure(error);
+      ended(failure);
+      throw failure;
     } finally {
       cancelTimeout();
       place?.leave();
       this.#running.delete(number);
     }
+  }
+
+  #timeout(cause: unknown): CodedError {
+    return new CodedError('LIST_TIMEOUT', `The tool list was not complete within ${this.#timeoutMs / 1_000} s.`, { cause });
   }
 
   /** The list goes on, but others may have its place. */
@@ -103,6 +115,10 @@ export class Lister {
   cancelAll(): void {
     for (const { abort } of this.#running.values()) abort.abort();
   }
+}
+
+function asFailure(error: unknown): CodedError {
+  return error instanceof CodedError ? error : new CodedError('TOOLSET_UNREACHABLE', 'The tool list failed.', { cause: error });
 }
 
 /** A refusal, and a server that asked us to wait, get no second try right away. */

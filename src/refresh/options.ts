@@ -1,8 +1,5 @@
 import type { Catalog } from '../core/catalog.js';
-import type { CodedError } from '../core/errors.js';
-import type { Generation } from '../core/generation.js';
 import type { Clock, Logger, Sessions } from '../core/ports.js';
-import type { RoundRecord, ToolsetState } from '../core/status.js';
 
 export interface RefresherOptions<Agent> {
   /** What `MCP_URL` is: an index (URL or file path), or one MCP endpoint. */
@@ -36,36 +33,7 @@ export interface RefresherOptions<Agent> {
   readonly instance?: string;
 }
 
-/** A swap: the generation that is live now, and the round that brought it. */
-export interface Swap<Agent> {
-  readonly generation: Generation<Agent>;
-  readonly previous: Generation<Agent> | undefined;
-  readonly round: RoundRecord;
-}
-
-export interface ToolsetChange {
-  readonly toolset: string;
-  readonly from: ToolsetState | null;
-  readonly to: ToolsetState;
-  readonly error: CodedError | null;
-}
-
-/** The events of a `ToolsetRefresher`. A listener that throws is logged and stops nothing. */
-export interface RefresherEvents<Agent> {
-  /** Another generation is live. */
-  swapped: (swap: Swap<Agent>) => void;
-  /** A round ended without a swap. */
-  held: (round: RoundRecord) => void;
-  unchanged: (round: RoundRecord) => void;
-  aborted: (round: RoundRecord) => void;
-  rejected: (round: RoundRecord) => void;
-  /** A toolset's state changed. */
-  toolset: (change: ToolsetChange) => void;
-  /** A poll found a change that the toolset should have announced. */
-  missed: (missed: { readonly toolset: string; readonly missedSignals: number }) => void;
-  /** A generation's last run has ended; what only it needed is closed. */
-  released: (generation: Generation<Agent>) => void;
-}
+export type { EndedList, RefresherEvents, Swap, ToolsetChange } from '../core/refresher-events.js';
 
 /** A logger that says nothing: the library logs only through the logger that it is given (CONTRACT.md 12.3). */
 export const silentLogger: Logger = {

@@ -63,6 +63,7 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
         build: (effect) => void this.#build(effect),
         concluded: (record) => this.#conclude(record),
         stateChanged: (change) => this.#tell('toolset', change),
+        listEnded: (list) => this.#tell('listed', list),
         signalMissed: (missed) => this.#tell('missed', missed),
         stepped: () => this.#startup.check(),
       },

@@ -7,7 +7,7 @@ import type { ToolsetState } from '../core/status.js';
 import { openPool, type SessionPool } from '../mcp/session-pool.js';
 import { IndexReader, type NamedToolset } from './index-reader.js';
 import { Lister } from './lister.js';
-import type { RefresherOptions, ToolsetChange } from './options.js';
+import type { EndedList, RefresherOptions, ToolsetChange } from './options.js';
 import { asCoded, stateOf } from './status-report.js';
 import { watchForSuspend } from './suspend.js';
 
@@ -18,6 +18,7 @@ export interface WatcherOwner {
   build(effect: BuildEffect): void;
   concluded(record: ConcludedRound): void;
   stateChanged(change: ToolsetChange): void;
+  listEnded(list: EndedList): void;
   signalMissed(missed: { readonly toolset: string; readonly missedSignals: number }): void;
   /** Something was decided; the answers to questions about readiness may have changed. */
   stepped(): void;
@@ -56,7 +57,7 @@ export class Watcher {
     const timeoutMs = (settings.listTimeoutSeconds ?? 10) * 1_000;
     const pollingMs = Math.min(pollMs, (settings.pollingSeconds ?? 30) * 1_000);
     this.#rounds = beginRounds({ debounceMs: settings.debounceMs ?? 100, pollMs, pollingMs });
-    this.#lister = new Lister({ timeoutMs, clock });
+    this.#lister = new Lister({ timeoutMs, clock, onEnded: (list) => owner.listEnded(list) });
     this.pool = openPool({
       clock,
       env,

@@ -1,0 +1,44 @@
+import type { CodedError } from './errors.js';
+import type { Generation } from './generation.js';
+import type { RoundRecord, ToolsetState } from './status.js';
+
+/** A swap: the generation that is live now, and the round that brought it. */
+export interface Swap<Agent> {
+  readonly generation: Generation<Agent>;
+  readonly previous: Generation<Agent> | undefined;
+  readonly round: RoundRecord;
+}
+
+export interface ToolsetChange {
+  readonly toolset: string;
+  readonly from: ToolsetState | null;
+  readonly to: ToolsetState;
+  readonly error: CodedError | null;
+}
+
+/** One list of a toolset that ended, from the moment when it got its place; connecting is part of it. */
+export interface EndedList {
+  readonly toolset: string;
+  readonly durationMs: number;
+  /** Null when the list is complete. */
+  readonly error: CodedError | null;
+}
+
+/** The events of a `ToolsetRefresher`. A listener that throws is logged and stops nothing. */
+export interface RefresherEvents<Agent> {
+  /** Another generation is live. */
+  swapped: (swap: Swap<Agent>) => void;
+  /** A round ended without a swap. */
+  held: (round: RoundRecord) => void;
+  unchanged: (round: RoundRecord) => void;
+  aborted: (round: RoundRecord) => void;
+  rejected: (round: RoundRecord) => void;
+  /** A toolset's state changed. */
+  toolset: (change: ToolsetChange) => void;
+  /** A list ended, complete or not. */
+  listed: (list: EndedList) => void;
+  /** A poll found a change that the toolset should have announced. */
+  missed: (missed: { readonly toolset: string; readonly missedSignals: number }) => void;
+  /** A generation's last run has ended; what only it needed is closed. */
+  released: (generation: Generation<Agent>) => void;
+}

@@ -1,0 +1,103 @@
+import { EventSchemas, MessageSchema } from '@ag-ui/core/schemas';
+import { z } from 'zod';
+
+/** What the routes answer, as the document at `/openapi.json` describes it. Objects are closed, so that a test finds a field that nobody described. */
+
+const names = z.array(z.string());
+const instant = z.iso.datetime();
+const fingerprint = z.string().regex(/^sha256-[0-9a-f]{64}$/);
+const outcome = z.enum(['aborted', 'rejected', 'swapped', 'held', 'unchanged']);
+const trigger = z.enum(['start', 'notification', 'reconnect', 'poll', 'index', 'manual', 'review', 'replica']);
+const count = z.int().min(0);
+
+/** Every answer that is no success (CONTRACT.md 9.1). */
+export const problemSchema = z.strictObject({
+  detail: z.union([z.string(), z.looseObject({})]),
+  code: z.string(),
+});
+
+export const livenessSchema = z.strictObject({ status: z.literal('alive') });
+
+export const readinessSchema = z.union([
+  z.strictObject({ status: z.literal('ready') }),
+  z.strictObject({ status: z.literal('degraded'), failing: names }),
+]);
+
+export const unreadySchema = problemSchema.extend({ status: z.enum(['starting', 'draining']) });
+
+/** One AG-UI event; the stream of a run carries one in each `data:` field. */
+export const eventSchema = EventSchemas;
+
+export const messageSchema = MessageSchema;
+
+export const threadSchema = z.strictObject({ threadId: z.string(), messages: z.array(messageSchema), running: z.boolean() });
+
+export const connectionsSchema = z.strictObject({
+  toolsets: z.array(
+    z.strictObject({ name: z.string(), credentials: z.array(z.strictObject({ header: z.string(), supplied: z.boolean() })) }),
+  ),
+  tools: z.array(
+    z.strictObject({
+      name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+      toolset: z.string(),
+      original: z.string(),
+      description: z.string(),
+      parameters: z.looseObject({ type: z.literal('object') }),
+    }),
+  ),
+  withheld: z.array(z.strictObject({ toolset: z.string(), tool: z.string(), reason: z.string() })),
+});
+
+/** An error as it is shown; `message` and `url` are for administrators and the toolset's own token only. */
+export const shownErrorSchema = z.strictObject({
+  code: z.string(),
+  toolset: z.string().optional(),
+  message: z.string().optional(),
+  url: z.string().optional(),
+});
+
+export const roundSchema = z.strictObject({
+  round: count,
+  outcome,
+  trigger,
+  at: instant,
+  durationMs: z.number().min(0),
+  generation: count,
+  toolsets: z.strictObject({ listed: names, swapped: names, held: names, late: names, failing: names }),
+  changes: z.strictObject({ added: names, removed: names, changed: names }),
+  error: shownErrorSchema.nullable(),
+});
+
+export const toolsetSchema = z.strictObject({
+  name: z.string(),
+  url: z.string().optional(),
+  state: z.enum(['connecting', 'watching', 'polling', 'failing', 'closed']),
+  protocol: z.string().nullable(),
+  server: z.strictObject({ name: z.string(), version: z.string() }).nullable(),
+  tools: count,
+  hiddenCharacters: count,
+  fingerprint: fingerprint.nullable(),
+  listedAt: instant.nullable(),
+  nextListAt: instant.nullable(),
+  notifiedAt: instant.nullable(),
+  missedSignals: count,
+  flapping: z.boolean(),
+  held: z.strictObject({ reason: z.enum(['empty', 'flapping', 'rejected']), fingerprint, since: instant }).nullable(),
+  failures: count,
+  error: shownErrorSchema.nullable(),
+  retryAt: instant.nullable(),
+});
+
+export const refreshStatusSchema = z.strictObject({
+  instance: z.string(),
+  generation: count,
+  fingerprint: fingerprint.nullable(),
+  builtAt: instant.nullable(),
+  everySeconds: z.number().min(0),
+  nextPollAt: instant.nullable(),
+  rounds: z.strictObject({ aborted: count, rejected: count, swapped: count, held: count, unchanged: count }),
+  last: roundSchema.nullable(),
+  draining: z.array(z.strictObject({ generation: count, runs: count, since: instant })),
+  toolsets: z.array(toolsetSchema),
+  index: z.strictObject({ error: shownErrorSchema.nullable(), readAt: instant.nullable() }),
+});
