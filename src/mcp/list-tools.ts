@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CodedError, type ErrorCode } from '../core/errors.js';
 import type { ToolDefinition } from '../core/tool.js';
+import { canonicalText } from '../core/tool-digest.js';
 import type { Connection } from './connection.js';
 import { failureOfRpcError } from './failure.js';
 import { isObject } from './rpc-message.js';
@@ -61,7 +62,8 @@ function isTool(entry: unknown): entry is ToolDefinition {
 }
 
 function digestOf(entries: readonly unknown[]): { readonly digest: string; readonly size: number } {
-  const text = JSON.stringify(entries);
+  // JSON.stringify would overflow the stack where a tool is nested very deeply; that tool alone is withheld later (CONTRACT.md 6.2).
+  const text = canonicalText(entries);
   return { digest: createHash('sha256').update(text).digest('base64'), size: text.length };
 }
 
