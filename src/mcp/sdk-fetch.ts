@@ -1,5 +1,6 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
-import type { Exchanges } from './exchange.js';
+import type { Exchanges, RpcRequest } from './exchange.js';
+import { tolerantResult } from './handshake-result.js';
 import { isObject, isRequestOrNotification, type Reply } from './rpc-message.js';
 import type { UserCall } from './wire.js';
 
@@ -43,18 +44,16 @@ export function sdkFetch(exchanges: Exchanges, calls: CallRegister): FetchLike {
     const rpc = { ...message, id: message.id, method: String(message.method) };
     if (rpc.method === 'server/discover') {
       const outcome = await exchanges.probe(rpc, request);
-      return outcome.kind === 'refused'
-        ? new Response(outcome.text, { status: outcome.status })
-        : jsonResponse(rpc.id, outcome.reply, null);
+      return outcome.kind === 'refused' ? new Response(outcome.text, { status: outcome.status }) : jsonResponse(rpc, outcome.reply, null);
     }
     const { reply, session } = await exchanges.ask(rpc, request);
-    return jsonResponse(rpc.id, reply, session);
+    return jsonResponse(rpc, reply, session);
   };
 }
 
-function jsonResponse(id: string | number, reply: Reply, session: string | null): Response {
-  const { kind, ...rest } = reply;
-  const body = { jsonrpc: '2.0', id, ...(kind === 'result' ? rest : { error: rest }) };
+function jsonResponse({ id, method }: RpcRequest, reply: Reply, session: string | null): Response {
+  const { kind, ...error } = reply;
+  const body = { jsonrpc: '2.0', id, ...(kind === 'result' ? { result: tolerantResult(method, reply.result) } : { error }) };
   const headers = new Headers({ 'content-type': 'application/json' });
   if (session !== null) headers.set('mcp-session-id', session);
   return new Response(JSON.stringify(body), { status: 200, headers });
