@@ -3,6 +3,7 @@ import { ToolMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import { DynamicStructuredTool, StructuredTool } from '@langchain/core/tools';
 import { CodedError } from '../core/errors.js';
+import { geminiSchema } from '../core/gemini-schema.js';
 import { removeHidden } from '../core/hidden-text.js';
 import type { Sessions, ToolCallResult } from '../core/ports.js';
 import type { JsonObject } from '../core/tool.js';
@@ -31,7 +32,11 @@ export interface BindToolOptions {
   /** How long a call may take without an answer or progress, in seconds (CONTRACT.md 7.7). */
   readonly toolSeconds: number;
   readonly images: ImageForm;
+  readonly schemas: SchemaForm;
 }
+
+/** Which form of a schema the model's provider accepts: the one that most do, or Gemini's narrower one. */
+export type SchemaForm = 'common' | 'gemini';
 
 type Projection = ReturnType<typeof projectSchema>;
 
@@ -116,8 +121,13 @@ export class BoundTool extends StructuredTool<JsonObject> {
     return [new ToolMessage({ id: randomUUID(), content, artifact, status, name: this.name, tool_call_id: toolCallId }), artifact];
   }
 
+  #project(): Projection {
+    const { schema, unmapArgs } = projectSchema(this.named.tool.inputSchema);
+    return { schema: this.#options.schemas === 'gemini' ? geminiSchema(schema) : schema, unmapArgs };
+  }
+
   #projected(): Projection {
-    this.#projection ??= projectSchema(this.named.tool.inputSchema);
+    this.#projection ??= this.#project();
     return this.#projection;
   }
 }

@@ -7,7 +7,7 @@ import type { Catalog } from '../core/catalog.js';
 import type { Sessions } from '../core/ports.js';
 import type { JsonObject } from '../core/tool.js';
 import { type NamedTool, nameTools } from '../core/tool-names.js';
-import { type BoundTool, bindTool } from './bind-tool.js';
+import { type BoundTool, bindTool, type SchemaForm } from './bind-tool.js';
 import { DEFAULT_SYSTEM_PROMPT, systemMessage } from './system-message.js';
 import { ToolCache } from './tool-cache.js';
 import type { ImageForm } from './tool-content.js';
@@ -77,10 +77,11 @@ export interface BuildAgentOptions {
 export function buildAgent(options: BuildAgentOptions): AgentOfGeneration {
   const { catalog, sessions, model, checkpointer, toolSeconds = 60, cache = new ToolCache() } = options;
   const images = imageForm(model);
+  const schemas = schemaForm(model);
   const digests = new Map(catalog.snapshots.map((snapshot) => [snapshot.id, snapshot.digests]));
   const tools = cache.build((take) =>
     nameTools(catalog).map((named) =>
-      take(cacheKey(named, digests.get(named.snapshotId)), () => bindTool({ named, sessions, toolSeconds, images })),
+      take(cacheKey(named, digests.get(named.snapshotId)), () => bindTool({ named, sessions, toolSeconds, images, schemas })),
     ),
   );
   const names = tools.map((tool) => tool.name);
@@ -129,4 +130,9 @@ function shownTool(tool: BoundTool): ShownTool {
 /** Providers that take images inside a tool's result; the others refuse the conversation because of one. */
 function imageForm(model: BaseChatModel): ImageForm {
   return /anthropic|google|gemini|vertex|bedrock/i.test(model._llmType()) ? 'block' : 'described';
+}
+
+/** Google's models refuse a request because of keywords that all others accept or ignore (CONTRACT.md 6.3). */
+function schemaForm(model: BaseChatModel): SchemaForm {
+  return /google|gemini|vertex/i.test(model._llmType()) ? 'gemini' : 'common';
 }

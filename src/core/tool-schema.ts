@@ -17,7 +17,7 @@ export interface ProjectedSchema {
 const MAX_LEVELS = 64;
 
 /**
- * Puts an input schema into the form that OpenAI, Anthropic and Gemini accept (CONTRACT.md 6.3): references resolved, the root
+ * Puts an input schema into the form that OpenAI and Anthropic accept (CONTRACT.md 6.3): references resolved, the root
  * an object with `properties`, one scalar `type` per schema, no union at the root, legal property names, and only common
  * keywords, without hidden characters (14.1). Where this form cannot say what the schema says, it allows more: the toolset itself judges the arguments. `null` is
  * left out of the types. Time and size of the result are bounded for any input.

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { geminiSchema } from '../../src/core/gemini-schema.js';
 import { projectSchema } from '../../src/core/tool-schema.js';
 import { startFleet } from '../flows/fleet.js';
 import { shownTools } from '../support/model-server.js';
@@ -66,10 +67,11 @@ test('at least ten servers are recorded, each with tools', () => {
 
 describe.each(servers)('the tools of %s (6.3)', (_, { tools }) => {
   test.each(tools.map(({ name, inputSchema }) => [name, inputSchema] as const))(
-    '%s keeps its properties and values, and a strict provider accepts it',
+    '%s keeps its properties and values, and strict providers accept it',
     (__, inputSchema) => {
       const { schema } = projectSchema(inputSchema);
       expect(refusalOf(schema)).toBeUndefined();
+      expect(refusalOf(geminiSchema(schema), 'gemini')).toBeUndefined();
       const [raw, shown] = [saidBy(inputSchema), saidBy(schema)];
       expect([...raw.paths].filter((path) => !shown.paths.has(path))).toEqual([]);
       expect([...raw.values].filter((value) => !shown.values.has(value))).toEqual([]);
