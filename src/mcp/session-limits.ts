@@ -22,6 +22,9 @@ export interface SessionLimits {
   readonly renewSoonMs: number;
   /** How long a heartbeat may stay unanswered. */
   readonly heartbeatAnswerMs: number;
+  /** How many users may have a session of their own where a toolset binds sessions to one caller, and how long one is kept unused. */
+  readonly maxUserSessions: number;
+  readonly userIdleMs: number;
 }
 
 export const DEFAULT_LIMITS: SessionLimits = {
@@ -37,4 +40,6 @@ export const DEFAULT_LIMITS: SessionLimits = {
   pollingRenewMs: 600_000,
   renewSoonMs: 60_000,
   heartbeatAnswerMs: 10_000,
+  maxUserSessions: 100,
+  userIdleMs: 300_000,
 };

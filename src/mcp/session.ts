@@ -12,16 +12,17 @@ import type {
   ToolsetSession,
 } from '../core/ports.js';
 import type { JsonObject, ToolDefinition } from '../core/tool.js';
-import type { Connection } from './connection.js';
+import { Connection } from './connection.js';
 import { ConnectionKeeper } from './connection-keeper.js';
 import type { Environment } from './dispatcher.js';
-import { failureOf, isSilence, mayHaveRun } from './failure.js';
+import { failureOf, isSilence } from './failure.js';
 import { listTools } from './list-tools.js';
 import { isObject } from './rpc-message.js';
+import { connected, SessionCalls } from './session-calls.js';
 import { meansLost } from './session-care.js';
 import { DEFAULT_LIMITS, type SessionLimits } from './session-limits.js';
-import { firstOf, timeLimit, unlessAborted } from './time-limit.js';
-import { callTool, saysToolIsGone } from './tool-call.js';
+import { firstOf, unlessAborted } from './time-limit.js';
+import type { UserHeaders } from './user-sessions.js';
 
 export interface SessionOptions {
   readonly endpoint: ToolsetEndpoint;
@@ -49,6 +50,7 @@ class McpSession implements ToolsetSession {
   readonly #options: SessionOptions;
   readonly #limits: SessionLimits;
   readonly #keeper: ConnectionKeeper;
+  readonly #calls: SessionCalls;
   #definitions: ReadonlyMap<string, ToolDefinition> = new Map();
   /** How the lists since the last complete one failed. */
   #failing: 'failures' | 'silence' | undefined;
@@ -66,6 +68,12 @@ class McpSession implements ToolsetSession {
       onStatus: (status) => this.#tell(() => events.status(status)),
       onMissed: () => this.#signal('reconnect'),
     });
+    this.#calls = new SessionCalls({
+      ...{ keeper: this.#keeper, clock, logger, limits: this.#limits },
+      definitionOf: (tool) => this.#definitions.get(tool),
+      onToolGone: () => this.#signal('notification'),
+      openFor: (headers, signal) => this.#openFor(headers, signal),
+    });
   }
 
   get endpoint(): ToolsetEndpoint {
@@ -78,7 +86,7 @@ class McpSession implements ToolsetSession {
 
   async connect(signal: AbortSignal): Promise<void> {
     try {
-      await this.#connected('connect', (connecting) => unlessAborted(connecting, signal));
+      await connected(this.#keeper, 'connect', (connecting) => unlessAborted(connecting, signal));
     } catch (error) {
       if (!signal.aborted) throw failureOf(error, this.endpoint.name);
       const text = `The connection to toolset "${this.endpoint.name}" was not waited for any longer.`;
@@ -101,25 +109,8 @@ class McpSession implements ToolsetSession {
     }
   }
 
-  async call(request: ToolCallRequest): Promise<ToolCallResult> {
-    for (let attempt = 0; ; attempt += 1) {
-      const connection = await this.#connected('call', (connecting) => this.#soon(connecting, request.signal));
-      const definition = this.#definitions.get(request.tool);
-      try {
-        const result = await connection.use(() => callTool(connection, { request, definition }));
-        if (saysToolIsGone(result)) this.#signal('notification');
-        return result;
-      } catch (error) {
-        const failure = failureOf(error, this.endpoint.name);
-        if (failure.code === 'TOOL_GONE' && !this.#keeper.closed) this.#signal('notification');
-        if (failure.code !== 'SESSION_LOST' || this.#keeper.closed) throw failure;
-        const replacing = this.#keeper.replaceLost(connection, 'call');
-        // The outcome is waited for below, or by nobody: the next call or list meets it again.
-        replacing.catch(() => undefined);
-        if (attempt > 0 || mayHaveRun(failure)) throw failure;
-        await this.#soon(replacing, request.signal);
-      }
-    }
+  call(request: ToolCallRequest): Promise<ToolCallResult> {
+    return this.#calls.call(request);
   }
 
   reopenStream(): void {
@@ -127,44 +118,29 @@ class McpSession implements ToolsetSession {
   }
 
   renew(endpoint: ToolsetEndpoint): void {
+    this.#calls.forgetUsers();
     this.#keeper.renew(endpoint);
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#keeper.close();
+    this.#closing ??= Promise.all([this.#calls.close(), this.#keeper.close()]).then(() => undefined);
     return this.#closing;
   }
 
-  /** The connection in use, or a new one when there is none; `wait` bounds how long the caller waits for it. */
-  async #connected(occasion: 'connect' | 'list' | 'call', wait: (connecting: Promise<void>) => Promise<void>): Promise<Connection> {
-    let connection = this.#keeper.current;
-    while (connection === undefined) {
-      await wait(this.#keeper.establish(occasion));
-      connection = this.#keeper.current;
-    }
-    return connection;
-  }
-
-  /** Waits for a connection as long as a tool call may, and no longer than its caller does. */
-  async #soon(connecting: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-    const toolset = this.endpoint.name;
-    const limit = timeLimit({ clock: this.#options.clock, ms: this.#limits.callWaitMs, signal });
-    try {
-      await unlessAborted(connecting, limit.signal);
-    } catch (error) {
-      if (signal?.aborted) throw new CodedError('CALL_CANCELLED', 'The call was cancelled.', { toolset });
-      if (limit.expired()) throw new CodedError('TOOLSET_UNREACHABLE', `There is no connection to toolset "${toolset}".`, { toolset });
-      throw failureOf(error, toolset);
-    } finally {
-      limit.end();
-    }
+  /** A connection whose every request carries a user's headers too, and which hears nothing but what comes on its calls. */
+  #openFor(headers: UserHeaders, signal: AbortSignal): Promise<Connection> {
+    const { clock, logger, env, clientInfo } = this.#options;
+    const { probeMs, connectMs } = this.#limits;
+    const endpoint = { ...this.endpoint, headers: { ...this.endpoint.headers, ...headers } };
+    const onMessage = (message: JsonObject) => this.#heard(message);
+    return Connection.open({ endpoint, clock, logger, env, clientInfo, probeMs, connectMs, onMessage, signal });
   }
 
   /** One whole list of the connection that is in use when it is complete. A session that is lost is made anew once. */
   async #listWhole(signal: AbortSignal): Promise<ToolsetList> {
     let replaced = false;
     for (let restarts = 0; ; ) {
-      const connection = await this.#connected('list', (connecting) => unlessAborted(connecting, signal));
+      const connection = await connected(this.#keeper, 'list', (connecting) => unlessAborted(connecting, signal));
       const outcome = await this.#walk(connection, signal);
       // What a connection said that was replaced meanwhile, list or error, may be out of date: the new one is asked.
       if (connection !== this.#keeper.current && restarts < MAX_RESTARTS && !this.#keeper.closed) {
@@ -173,7 +149,8 @@ class McpSession implements ToolsetSession {
       }
       if (outcome.kind === 'whole') return outcome.list;
       if (replaced) throw notLostAgain(outcome.failure);
-      if (!meansLost(outcome.failure) || this.#keeper.closed) throw outcome.failure;
+      const lost = meansLost(outcome.failure) || this.#calls.tookSession(connection, outcome.failure);
+      if (!lost || this.#keeper.closed) throw outcome.failure;
       replaced = true;
       await unlessAborted(this.#keeper.replaceLost(connection, 'list'), signal);
     }

@@ -1,6 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { CodedError, type ErrorCode } from '../core/errors.js';
-import type { ToolCallRequest, ToolCallResult } from '../core/ports.js';
+import type { ToolCallRequest, ToolCallResult, ToolsetEndpoint } from '../core/ports.js';
 import type { ToolDefinition } from '../core/tool.js';
 import type { Connection } from './connection.js';
 import { failureOf, mayHaveRun } from './failure.js';
@@ -31,7 +31,7 @@ export async function callTool(
   const limit = timeLimit({ clock: connection.wire.clock, ms: request.timeoutMs * PROGRESS_FACTOR, signal: request.signal });
   // Aborted when the call is over, however it ended: in the 2025 era the SDK gives up a call without closing its socket.
   const over = new AbortController();
-  const number = connection.calls.enroll({ headers: userHeaders(connection, request), signal: over.signal });
+  const number = connection.calls.enroll({ headers: userHeaders(connection.endpoint, request), signal: over.signal });
   try {
     const result = await connection.client.callTool(
       { name: request.tool, arguments: { ...request.args } },
@@ -100,7 +100,7 @@ function definitionFor(name: string, definition: ToolDefinition | undefined): { 
 }
 
 /** The user's headers for this call, as far as the toolset declared them (CONTRACT.md 7.6). */
-function userHeaders(connection: Connection, request: ToolCallRequest): Record<string, string> {
-  const declared = new Set(connection.endpoint.credentialHeaders);
+export function userHeaders(endpoint: ToolsetEndpoint, request: ToolCallRequest): Record<string, string> {
+  const declared = new Set(endpoint.credentialHeaders);
   return Object.fromEntries(Object.entries(request.headers ?? {}).filter(([name]) => declared.has(name.toLowerCase())));
 }
