@@ -45,6 +45,8 @@ export interface ServerFacts {
   readonly server: { readonly name: string; readonly version: string } | undefined;
   readonly instructions: string | undefined;
   readonly declaresTools: boolean;
+  /** Whether it promises to tell when its tools or resources change. */
+  readonly announces: boolean;
 }
 
 /**
@@ -240,11 +242,15 @@ export class Connection {
 
 function factsOf(client: Client): ServerFacts {
   const server = client.getServerVersion();
+  const tools = client.getServerCapabilities()?.tools;
+  const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
   return {
-    era: client.getProtocolEra() === 'modern' ? 'modern' : 'legacy',
+    era,
     protocol: client.getNegotiatedProtocolVersion() ?? '',
     server: server === undefined ? undefined : { name: server.name, version: server.version },
     instructions: client.getInstructions(),
-    declaresTools: client.getServerCapabilities()?.tools !== undefined,
+    declaresTools: tools !== undefined,
+    // In the 2026 era the acknowledged subscription says it; a server without tools has none to tell about.
+    announces: era === 'modern' || tools === undefined || tools.listChanged === true,
   };
 }

@@ -16,6 +16,9 @@ export interface StreamOwner {
   renewSoon(): void;
 }
 
+/** A stream may be closed for so long before its toolset no longer counts as watched. */
+const SILENT_MS = 1_000;
+
 /** A connection and the stream on it. */
 interface Watch {
   readonly connection: Connection;
@@ -59,7 +62,7 @@ export class StreamKeeper {
   adopt(watch: Watch): boolean {
     this.detach();
     this.#current = watch;
-    this.#hears = watch.open;
+    this.#hears = watch.open && watch.connection.facts.announces;
     if (watch.open) this.#openedAt = this.#clock.now();
     if (watch.end !== undefined) this.#ended(watch, watch.end);
     return this.#hears;
@@ -94,6 +97,8 @@ export class StreamKeeper {
   /** The toolset answers again: a stream that waits for its next attempt is opened now. */
   toolsetIsBack(): void {
     const watch = this.#current;
+    // The failures of one outage say nothing about the next one.
+    this.#attempts = 0;
     if (watch === undefined || this.#cancelWait === undefined || watch.end?.kind === 'refused') return;
     this.#cancelWait();
     this.#reopen(watch);
@@ -122,7 +127,8 @@ export class StreamKeeper {
 
   #opened(): void {
     this.#openedAt = this.#clock.now();
-    if (!this.#hears) {
+    // A stream on which the server does not promise to tell of changes is kept, since some tell all the same, but it is not relied on.
+    if (!this.#hears && this.#current?.connection.facts.announces) {
       this.#hears = true;
       this.#owner.hears(true);
     }
@@ -133,10 +139,14 @@ export class StreamKeeper {
     this.#noteStability();
     this.#logger.debug('notification stream ended', { toolset: watch.connection.endpoint.name, how: end.kind });
     switch (end.kind) {
-      case 'ended':
-        // The first attempt to open it again is made before anybody is told: most streams are back within a tenth of a second.
-        this.#wait(watch, Math.max(this.#nextDelay(), end.retryMs ?? 0));
+      case 'ended': {
+        const first = this.#attempts === 0;
+        const delayMs = Math.max(this.#nextDelay(), end.retryMs ?? 0);
+        // Only the first attempt to open it again is made before anybody is told, and only if it is made soon.
+        if (!first || delayMs > SILENT_MS) this.#goDeaf();
+        this.#wait(watch, delayMs);
         return;
+      }
       case 'silent':
         this.#wait(watch, this.#nextDelay());
         return;
@@ -146,7 +156,7 @@ export class StreamKeeper {
         return;
       case 'lost':
         // A server that answers the very first attempt so merely has no stream.
-        if (watch.wasOpen) this.#wait(watch, this.#nextDelay());
+        if (watch.wasOpen) this.#reopen(watch);
         else this.#refused(watch, 'rarely');
         return;
       case 'refused':
