@@ -1,7 +1,5 @@
 export type { AgentOfGeneration, BuildAgentOptions, ShownTool } from './agent/build-agent.js';
 export { buildAgent } from './agent/build-agent.js';
-export type { Checkpointing } from './agent/checkpointing.js';
-export { openCheckpointing } from './agent/checkpointing.js';
 export { createModel } from './agent/model.js';
 export { ToolCache } from './agent/tool-cache.js';
 export { ConfigError } from './config/setting.js';
@@ -27,3 +25,5 @@ export type { RefreshRequest } from './refresh/refresher.js';
 export { ToolsetRefresher } from './refresh/refresher.js';
 export type { App, AppOptions } from './service.js';
 export { createApp } from './service.js';
+export type { Checkpointing } from './store/checkpointing.js';
+export { openCheckpointing } from './store/checkpointing.js';

@@ -1,8 +1,9 @@
+import { hostname } from 'node:os';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import type { Express } from 'express';
 import { type AgentOfGeneration, buildAgent } from './agent/build-agent.js';
-import { openCheckpointing } from './agent/checkpointing.js';
 import { createModel } from './agent/model.js';
+import { LocalRunLocks } from './agent/run-lock.js';
 import { ToolCache } from './agent/tool-cache.js';
 import type { Config } from './config.js';
 import type { Clock, Logger } from './core/ports.js';
@@ -12,6 +13,7 @@ import { createRouter } from './http/router.js';
 import type { AroundRun } from './http/runs.js';
 import { silentLogger } from './refresh/options.js';
 import { ToolsetRefresher } from './refresh/refresher.js';
+import { openStore } from './store/open-store.js';
 import { systemClock } from './system-clock.js';
 
 export interface AppOptions {
@@ -22,6 +24,8 @@ export interface AppOptions {
   /** Where `${MCP_HEADER_…}` and fallback credentials come from. Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
+  /** The name of this process at `GET /refresh` and to other replicas. Default: made from the host name. */
+  readonly instance?: string;
   /** Wraps each run while it streams (CONTRACT.md 12.4). */
   readonly aroundRun?: AroundRun;
 }
@@ -35,7 +39,7 @@ export interface App {
   start(options?: { readonly signal?: AbortSignal }): Promise<void>;
   /** No new runs from now on; resolves when the running ones have ended, at the latest after MCP_AGENT_API_DRAIN_SECONDS (11.3). */
   drain(): Promise<void>;
-  /** Closes the sessions and the checkpointer. */
+  /** Closes the sessions and the store. */
   stop(): Promise<void>;
 }
 
@@ -44,10 +48,11 @@ export interface App {
  * example) or the checkpoint store cannot be opened. Installs no signal handler and keeps no state outside of what it returns.
  */
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
-  const { logger = silentLogger, env = process.env, clock = systemClock } = options;
+  const { logger = silentLogger, env = process.env, clock = systemClock, instance = instanceName() } = options;
   const { provider } = config;
   const model = options.model ?? (await createModel(provider));
-  const checkpointing = await openCheckpointing(config.checkpoint);
+  const { checkpoint, threadDays } = config;
+  const store = await openStore(checkpoint, { clock, logger, instance, threadDays, localLocks: new LocalRunLocks(clock) });
   const cache = new ToolCache();
   const refresher = new ToolsetRefresher<AgentOfGeneration>({
     url: config.mcpUrl,
@@ -56,7 +61,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
         catalog,
         sessions,
         model,
-        checkpointer: checkpointing.saver,
+        checkpointer: store.saver,
         systemPrompt: config.systemPrompt,
         toolSeconds: config.toolSeconds,
         cache,
@@ -73,6 +78,9 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     env,
     logger,
     clock,
+    instance,
+    facts: store.facts,
+    link: store.link,
   });
   const openRuns = new OpenRuns({ clock, maxRuns: config.maxRuns });
   const router = createRouter(refresher, {
@@ -81,6 +89,8 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     aroundRun: options.aroundRun,
     limits: { runSeconds: config.runSeconds },
     openRuns,
+    locks: store.locks,
+    checkStore: () => store.check(),
     corsOrigins: config.corsOrigins,
     logger,
     clock,
@@ -95,7 +105,12 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     },
     async stop() {
       await refresher.stop();
-      await checkpointing.close();
+      await store.close();
     },
   };
+}
+
+/** In a container the host name alone tells replicas apart; elsewhere several processes share a host. */
+function instanceName(): string {
+  return process.pid === 1 ? hostname() : `${hostname()}-${process.pid}`;
 }

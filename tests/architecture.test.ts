@@ -16,10 +16,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   agent: ['core'],
   refresh: ['core', 'mcp', 'system-clock'],
   http: ['core', 'agent', 'system-clock'],
+  store: ['core', 'agent', 'system-clock'],
   demo: ['core', 'config'],
   // These three put the rooms together.
-  service: ['core', 'config', 'agent', 'http', 'refresh', 'system-clock'],
-  index: ['core', 'config', 'agent', 'http', 'refresh', 'service'],
+  service: ['core', 'config', 'agent', 'http', 'refresh', 'store', 'system-clock'],
+  index: ['core', 'config', 'agent', 'http', 'refresh', 'store', 'service'],
   main: ['core', 'config', 'cli', 'demo', 'http', 'logging', 'service', 'system-clock'],
 };
 
@@ -29,7 +30,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/sdk': ['demo'],
   '@modelcontextprotocol/server': ['demo'],
   '@modelcontextprotocol/node': ['demo'],
-  '@langchain/': ['agent', 'demo', 'service'],
+  '@langchain/': ['agent', 'demo', 'service', 'store'],
+  pg: ['store'],
+  'better-sqlite3': ['store'],
   langchain: ['agent'],
   express: ['http', 'service'],
   '@ag-ui/': ['http'],
@@ -39,7 +42,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'p-retry': ['refresh'],
   'prom-client': ['http'],
   winston: ['logging'],
-  zod: ['core', 'mcp', 'agent', 'http', 'demo'],
+  zod: ['core', 'mcp', 'agent', 'http', 'store', 'demo'],
 };
 
 interface SourceFile {

@@ -1,23 +1,16 @@
 import type { Clock } from '../core/ports.js';
-
-/** The right to run a turn on one thread. */
-export interface RunLock {
-  /** The run was cancelled and is about to end: from now on another one may wait for it. */
-  markCancelling(): void;
-  /** Releasing twice is harmless. */
-  release(): void;
-}
+import { CANCELLING_WAIT_MS, type RunLock, type RunLocks } from '../core/run-lock.js';
 
 interface Holder {
   cancelling: boolean;
   readonly waiters: Set<() => void>;
 }
 
-/** How long a run waits for one that is being cancelled (CONTRACT.md 7.4). */
-const CANCELLING_WAIT_MS = 2000;
+/** Within one process no lock can be lost to another one. */
+const NEVER_LOST = new AbortController().signal;
 
 /** One run at a time on a thread, within this process. */
-export class RunLocks {
+export class LocalRunLocks implements RunLocks {
   readonly #clock: Clock;
   readonly #holders = new Map<string, Holder>();
 
@@ -25,11 +18,10 @@ export class RunLocks {
     this.#clock = clock;
   }
 
-  isHeld(threadId: string): boolean {
+  async isHeld(threadId: string): Promise<boolean> {
     return this.#holders.has(threadId);
   }
 
-  /** Answers undefined when the thread is busy; where its run is being cancelled, only after two seconds (CONTRACT.md 7.4). */
   async take(threadId: string): Promise<RunLock | undefined> {
     const deadline = this.#clock.now() + CANCELLING_WAIT_MS;
     for (;;) {
@@ -45,6 +37,7 @@ export class RunLocks {
     const holder: Holder = { cancelling: false, waiters: new Set() };
     this.#holders.set(threadId, holder);
     return {
+      lost: NEVER_LOST,
       markCancelling: () => {
         holder.cancelling = true;
       },

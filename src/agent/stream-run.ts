@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { HumanMessage } from '@langchain/core/messages';
 import { GraphRecursionError } from '@langchain/langgraph';
+import { StoreFailure } from '../core/facts.js';
 import type { AgentOfGeneration, TurnConfig } from './build-agent.js';
 import type { RunEvent } from './run-event.js';
 import { toThreadMessages } from './thread-messages.js';
 import { messagesOf, repairOf } from './thread-repair.js';
 import type { TurnContext } from './turn-context.js';
 import { TurnEvents } from './turn-events.js';
+import { checkpointOf, turnRecord } from './turn-history.js';
 import { ModelFailure } from './turn-rules.js';
 
 /** How many steps of the graph a turn may take (CONTRACT.md 7.10). */
@@ -14,7 +16,7 @@ const RECURSION_LIMIT = 100;
 
 /** A turn failed. The message is for the client and says nothing that a provider or a toolset answered; `cause` is for the operator. */
 export class RunFailure extends Error {
-  readonly code: 'model_failed' | 'recursion_limit' | 'run_failed';
+  readonly code: 'model_failed' | 'recursion_limit' | 'store_unavailable' | 'store_full' | 'run_failed';
 
   constructor(code: RunFailure['code'], message: string, cause: unknown) {
     super(message, { cause });
@@ -28,6 +30,8 @@ export interface StreamRunOptions {
   readonly threadId: string;
   /** The user's message. Its id is kept unless the thread holds that id already (CONTRACT.md 7.4). */
   readonly message: { readonly id: string; readonly text: string };
+  /** The generation that answers; it is kept with the turn in the thread. */
+  readonly generation: { readonly number: number; readonly fingerprint: string };
   readonly context: TurnContext;
   readonly signal: AbortSignal;
   /** Added to the graph's configuration of this run: tags, callbacks, configurable values (CONTRACT.md 12.4). */
@@ -47,7 +51,8 @@ export async function* streamRun(options: StreamRunOptions): AsyncGenerator<RunE
     const messages = messagesOf(before);
     const repair = repairOf(before);
     const events = new TurnEvents([...messages, ...repair]);
-    const chunks = await agent.graph.stream({ messages: [...repair, userMessage(options.message, messages)] }, config);
+    const user = userMessage(options, { messages, after: checkpointOf(before) });
+    const chunks = await agent.graph.stream({ messages: [...repair, user] }, config);
     for await (const chunk of chunks) {
       signal.throwIfAborted();
       yield* events.read(chunk);
@@ -76,9 +81,15 @@ function configOf({ threadId, context, signal, config }: StreamRunOptions): Turn
   };
 }
 
-function userMessage({ id, text }: { id: string; text: string }, messages: readonly { id?: string }[]): HumanMessage {
-  const isTaken = messages.some((message) => message.id === id);
-  return new HumanMessage({ id: isTaken ? randomUUID() : id, content: text });
+function userMessage(
+  { message, generation }: StreamRunOptions,
+  { messages, after }: { messages: readonly { id?: string }[]; after: string | null },
+): HumanMessage {
+  const { id, text } = message;
+  const isTaken = messages.some((other) => other.id === id);
+  const { number, fingerprint } = generation;
+  const record = turnRecord({ generation: number, fingerprint, after });
+  return new HumanMessage({ id: isTaken ? randomUUID() : id, content: text, additional_kwargs: record });
 }
 
 function failureOf(error: unknown): RunFailure {
@@ -87,6 +98,10 @@ function failureOf(error: unknown): RunFailure {
   if (causes(error).some((cause) => cause instanceof GraphRecursionError)) {
     return new RunFailure('recursion_limit', `The run was stopped after ${RECURSION_LIMIT} steps.`, error);
   }
+  const store = causes(error).find((cause) => cause instanceof StoreFailure);
+  if (store?.code === 'store_full') return new RunFailure('store_full', 'The store that keeps threads is full.', store);
+  if (store?.code === 'store_unavailable')
+    return new RunFailure('store_unavailable', 'The store that keeps threads cannot be reached.', store);
   return new RunFailure('run_failed', 'The run failed because of an internal error.', error);
 }
 

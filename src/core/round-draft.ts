@@ -1,5 +1,5 @@
 import { NO_ECHO } from './echo.js';
-import type { Ask, Moment, RoundEffect, Rounds, Toolset } from './round-state.js';
+import type { Ask, Moment, RoundEffect, Rounds, Toolset, Verdict } from './round-state.js';
 import { fullBucket } from './swap-tokens.js';
 
 /** The state while one step works on it. Toolset records stay immutable; only the map and the top level are replaced. */
@@ -69,4 +69,10 @@ export function newToolset({ id, name }: { id: string; name: string }, moment: M
 /** A toolset of this name in the live catalog. */
 export function liveSnapshot(state: Rounds, name: string) {
   return state.live?.snapshots.find((snapshot) => snapshot.toolset === name);
+}
+
+/** Whether other replicas may not know of a change. What a notification announced, each of them hears itself. */
+export function isUnheard({ ask, announced, from }: Extract<Verdict, { kind: 'complete' }>): boolean {
+  const found = ask.polled || ask.trigger === 'poll' || ask.trigger === 'reconnect' || ask.trigger === 'manual';
+  return found && ask.trigger !== 'replica' && !ask.notified && (from === 'waiting' || !announced);
 }

@@ -1,7 +1,7 @@
 import { retryDelayMs } from './backoff.js';
 import { CodedError, patienceOf } from './errors.js';
 import { change, changeToolset, type Draft, liveSnapshot, newToolset, PLAIN_ASK } from './round-draft.js';
-import { makeDue, openAtOnce, openWindow, schedulePoll, setMembership } from './round-due.js';
+import { listAgainForRequest, makeDue, openAtOnce, openWindow, schedulePoll, setMembership } from './round-due.js';
 import type { Membership, RoundEvent } from './round-state.js';
 
 /** The index names these toolsets now: others leave, new ones are due (CONTRACT.md 3.12). */
@@ -35,7 +35,7 @@ export function receiveIndex(draft: Draft, named: readonly { readonly id: string
 export function recordIndexFailure(draft: Draft, error: CodedError): void {
   const round = draft.state.lastRound + 1;
   change(draft, { lastRound: round });
-  const nothing = { listed: [], swapped: [], held: [], late: [], failing: [], requests: [] };
+  const nothing = { listed: [], swapped: [], unheard: [], held: [], late: [], failing: [], requests: [] };
   const { live } = draft.state;
   const openedAt = draft.moment.now;
   draft.effects.push({
@@ -97,6 +97,7 @@ export function receiveList(draft: Draft, event: Extract<RoundEvent, { type: 'li
   if (toolset.pollAt === null) schedulePoll(draft, toolset, 'first');
   if (toolset.failure !== null) draft.effects.push({ type: 'recovered', id: event.id });
   if (draft.state.live === null && draft.state.firstAnswerAt === null) change(draft, { firstAnswerAt: now });
+  if (listAgainForRequest(draft, event.id)) return;
   switch (work.role) {
     case 'round':
       setMembership(draft, event.id, { kind: 'done' });
@@ -133,16 +134,17 @@ export function receiveFailure(draft: Draft, event: Extract<RoundEvent, { type: 
     work: { doing: 'retrying', at: now + delayMs },
     failure: { error, failures, since, triedAt: now },
     verdict: ownRound ? { kind: 'failed', error, ask: work.ask } : null,
-    // Signals that came meanwhile are served by the retries; only a request that is not answered yet still wants its round.
-    due: toolset.due?.manual === 'name' && draft.state.window !== null ? toolset.due : null,
+    // Signals that came meanwhile are served by the retries; only a request still wants its list.
+    due: toolset.due === null || toolset.due.manual === 'no' ? null : toolset.due,
     // A failure in between starts the confirmation of an empty list again (CONTRACT.md 3.8).
     waiting: toolset.waiting?.reason === 'empty' ? null : toolset.waiting,
   });
   draft.effects.push({ type: 'failing', id: event.id, error, failures, first: toolset.failure === null });
+  if (listAgainForRequest(draft, event.id)) return;
   if (ownRound) openAtOnce(draft, work.ask.trigger);
   if (work.role === 'round') {
     const asking = memberOf(draft, event.id)?.kind === 'asking';
-    setMembership(draft, event.id, asking ? { kind: 'still-failing' } : { kind: 'failed', error });
+    setMembership(draft, event.id, asking ? { kind: 'still-failing', error } : { kind: 'failed', error });
   }
 }
 

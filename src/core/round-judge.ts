@@ -1,7 +1,7 @@
 import { rebuildDelayMs } from './backoff.js';
 import { afterNotifiedList } from './echo.js';
 import type { CodedError } from './errors.js';
-import { change, changeToolset, type Draft, liveSnapshot, PLAIN_ASK } from './round-draft.js';
+import { change, changeToolset, type Draft, isUnheard, liveSnapshot, PLAIN_ASK } from './round-draft.js';
 import { CONFIRM_MS, makeDue, openAtOnce } from './round-due.js';
 import type { CatalogChange, ConcludedRound, OpenRound, RoundEvent, Toolset, Verdict, Waiting } from './round-state.js';
 import type { Snapshot } from './snapshot.js';
@@ -90,12 +90,12 @@ function judge(draft: Draft, round: OpenRound): { changes: CatalogChange[]; held
     }
     if (judgement.kind === 'held' && judgement.waiting.reason !== 'rejected') held.push(toolset.name);
     if (judgement.kind === 'change' && (toolset.standing === 'wanted' || !changes.has(toolset.name))) {
-      changes.set(toolset.name, { name: toolset.name, id, snapshot: verdict.snapshot });
+      changes.set(toolset.name, { name: toolset.name, id, snapshot: verdict.snapshot, unheard: isUnheard(verdict) });
     }
   }
   for (const name of removedNames(draft)) {
     const live = liveSnapshot(draft.state, name);
-    if (live !== undefined) changes.set(name, { name, id: live.id, snapshot: null });
+    if (live !== undefined) changes.set(name, { name, id: live.id, snapshot: null, unheard: false });
   }
   return { changes: [...changes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), held: held.sort() };
 }
@@ -157,6 +157,7 @@ export function concludeBuild(draft: Draft, event: Extract<RoundEvent, { type: '
   conclude(draft, round, {
     outcome: event.catalog === null ? 'rejected' : 'swapped',
     swapped: [...event.accepted].sort(),
+    unheard: changes.filter(({ name, unheard }) => unheard && event.accepted.includes(name)).map(({ name }) => name),
     held,
     before,
     error: event.error,
@@ -195,17 +196,23 @@ function reject(draft: Draft, { id, snapshot }: CatalogChange, round: OpenRound)
 interface Conclusion {
   readonly outcome: Outcome;
   readonly swapped?: readonly string[];
+  readonly unheard?: readonly string[];
   readonly held?: readonly string[];
   readonly before?: ConcludedRound['before'];
   readonly error?: CodedError | null;
 }
 
-function conclude(draft: Draft, round: OpenRound, { outcome, swapped = [], held = [], before, error = null }: Conclusion): void {
+function conclude(
+  draft: Draft,
+  round: OpenRound,
+  { outcome, swapped = [], unheard = [], held = [], before, error = null }: Conclusion,
+): void {
   const namesOf = (kind: string) =>
     [...round.members]
       .filter(([, member]) => member.kind === kind)
       .map(([id]) => draft.toolsets.get(id)?.name ?? id)
       .sort();
+  const known = [...round.members.values()].find((member) => member.kind === 'still-failing');
   const first = before === null && outcome === 'swapped';
   const failing = first ? missing(draft) : [...namesOf('failed'), ...namesOf('still-failing')].sort();
   const { live } = draft.state;
@@ -219,12 +226,13 @@ function conclude(draft: Draft, round: OpenRound, { outcome, swapped = [], held 
       openedAt: round.openedAt,
       listed: namesOf('done'),
       swapped,
+      unheard,
       held,
       late: namesOf('late'),
       failing,
       before: before === undefined ? live : before,
       after: live,
-      error,
+      error: error ?? known?.error ?? null,
       requests: round.requests,
     },
   });

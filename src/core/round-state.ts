@@ -132,7 +132,7 @@ export type Membership =
   /** A failing toolset that was asked again because of a manual request for everything: its failure is nothing new and aborts nothing. */
   | { readonly kind: 'asking' }
   | { readonly kind: 'done' }
-  | { readonly kind: 'still-failing' }
+  | { readonly kind: 'still-failing'; readonly error: CodedError }
   | { readonly kind: 'failed'; readonly error: CodedError }
   | { readonly kind: 'late' };
 
@@ -150,6 +150,8 @@ export interface CatalogChange {
   readonly name: string;
   readonly id: string;
   readonly snapshot: Snapshot | null;
+  /** A poll, a reconnect or a request found it and nothing announced it: other replicas may not know (CONTRACT.md 16.3). */
+  readonly unheard: boolean;
 }
 
 export type Phase =
@@ -209,6 +211,8 @@ export interface ConcludedRound {
   readonly openedAt: number;
   readonly listed: readonly string[];
   readonly swapped: readonly string[];
+  /** Those of `swapped` of which other replicas may not know. */
+  readonly unheard: readonly string[];
   readonly held: readonly string[];
   readonly late: readonly string[];
   readonly failing: readonly string[];

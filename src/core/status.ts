@@ -1,3 +1,5 @@
+import type { Replica } from './replicas.js';
+
 /** What opened a round (CONTRACT.md 3.1). */
 export type Trigger = 'start' | 'notification' | 'reconnect' | 'poll' | 'index' | 'manual' | 'review' | 'replica';
 
@@ -79,6 +81,10 @@ export interface RefreshStatus {
   readonly rounds: Readonly<Record<Outcome, number>>;
   readonly last: RoundRecord | null;
   readonly draining: readonly { readonly generation: number; readonly runs: number; readonly since: string }[];
+  /** All replicas that share the store, this one included; empty where there can be no others (CONTRACT.md 16.3). */
+  readonly replicas: readonly Replica[];
+  /** Since when replicas have been serving different fingerprints, where that is longer than a minute. */
+  readonly replicasDifferSince: string | null;
   readonly toolsets: readonly ToolsetStatus[];
   /** The index's last failed read, or null; the last good index stays in use meanwhile. */
   readonly index: { readonly error: ShownError | null; readonly readAt: string | null };

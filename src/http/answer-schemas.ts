@@ -32,6 +32,21 @@ export const messageSchema = MessageSchema;
 
 export const threadSchema = z.strictObject({ threadId: z.string(), messages: z.array(messageSchema), running: z.boolean() });
 
+export const turnsSchema = z.strictObject({
+  threadId: z.string(),
+  turns: count,
+  total: count,
+  history: z.array(
+    z.strictObject({
+      turn: z.int().min(1),
+      question: z.string(),
+      checkpointId: z.string().nullable(),
+      generation: z.int().min(1).nullable(),
+      fingerprint: fingerprint.nullable(),
+    }),
+  ),
+});
+
 export const connectionsSchema = z.strictObject({
   toolsets: z.array(
     z.strictObject({ name: z.string(), credentials: z.array(z.strictObject({ header: z.string(), supplied: z.boolean() })) }),
@@ -98,6 +113,8 @@ export const refreshStatusSchema = z.strictObject({
   rounds: z.strictObject({ aborted: count, rejected: count, swapped: count, held: count, unchanged: count }),
   last: roundSchema.nullable(),
   draining: z.array(z.strictObject({ generation: count, runs: count, since: instant })),
+  replicas: z.array(z.strictObject({ instance: z.string(), generation: count, fingerprint: fingerprint.nullable(), at: instant })),
+  replicasDifferSince: instant.nullable(),
   toolsets: z.array(toolsetSchema),
   index: z.strictObject({ error: shownErrorSchema.nullable(), readAt: instant.nullable() }),
 });

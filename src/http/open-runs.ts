@@ -2,7 +2,7 @@ import type { Clock } from '../core/ports.js';
 
 /** Why a run was ended from outside. It is the reason of the run's abort signal. */
 export class RunEnded extends Error {
-  readonly code: 'client_gone' | 'run_timeout' | 'shutting_down';
+  readonly code: 'client_gone' | 'run_timeout' | 'shutting_down' | 'lock_lost';
 
   constructor(code: RunEnded['code'], message: string) {
     super(message);

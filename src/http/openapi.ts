@@ -10,6 +10,7 @@ import {
   shownErrorSchema,
   threadSchema,
   toolsetSchema,
+  turnsSchema,
 } from './answer-schemas.js';
 import { type Access, problemStatuses, ROUTES, type RouteAnswer, type RouteDescription } from './route-table.js';
 
@@ -24,6 +25,7 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   ShownError: shownErrorSchema,
   Thread: threadSchema,
   Toolset: toolsetSchema,
+  Turns: turnsSchema,
 };
 
 const COMPONENTS = '#/components/schemas/';

@@ -1,4 +1,5 @@
 import type { ErrorRequestHandler, Response } from 'express';
+import { StoreFailure } from '../core/facts.js';
 import type { Logger } from '../core/ports.js';
 
 /** An answer that is no success: `{detail, code}` with its status (CONTRACT.md 9.1). */
@@ -23,6 +24,11 @@ export function notReady(): Problem {
   return new Problem(503, 'not_ready', 'The agent is not ready yet.', { 'retry-after': '1' });
 }
 
+/** What routes answer that need the store, while it does not answer (CONTRACT.md 16.1). */
+function storeUnavailable(): Problem {
+  return new Problem(503, 'store_unavailable', 'The store that keeps threads cannot be reached.', { 'retry-after': '1' });
+}
+
 /** The last handler of the router: every error becomes a problem, and only problems are shown to clients. */
 export function problemHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _req, res, next) => {
@@ -43,6 +49,7 @@ function sendProblem(res: Response, problem: Problem): void {
 /** Errors of Express's body parser carry a `type`; their messages quote the body, so they are replaced. */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof StoreFailure && error.code !== 'store_failed') return storeUnavailable();
   const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (type === 'entity.too.large') return new Problem(413, 'body_too_large', 'The body is larger than 10 MiB.');

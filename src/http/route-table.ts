@@ -7,10 +7,12 @@ import {
   refreshStatusSchema,
   roundSchema,
   threadSchema,
+  turnsSchema,
   unreadySchema,
 } from './answer-schemas.js';
 import { refreshBodySchema } from './refresh.js';
 import { idSchema, runBodySchema } from './run-request.js';
+import { turnsLimitSchema } from './turns.js';
 
 /**
  * Who may use a route (CONTRACT.md 9.1). `open`: everybody. `user`: whoever may use the API. `status`: also a toolset's token.
@@ -85,6 +87,18 @@ export const ROUTES = {
     access: 'user',
     parameters: { id: { in: 'path', description: "The thread's id.", schema: idSchema } },
     answers: { 200: json('The messages, oldest first.', threadSchema) },
+    problems: [404, 503],
+  },
+  turns: {
+    method: 'get',
+    path: '/threads/:id/turns',
+    summary: 'The last turns of a thread, each with the generation that answered it.',
+    access: 'user',
+    parameters: {
+      id: { in: 'path', description: "The thread's id.", schema: idSchema },
+      limit: { in: 'query', description: 'How many turns, counted from the newest; 50 unless given.', schema: turnsLimitSchema },
+    },
+    answers: { 200: json('The turns, newest last; `total` counts all.', turnsSchema) },
     problems: [404, 503],
   },
   connections: {

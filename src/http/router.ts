@@ -1,7 +1,8 @@
 import { type Request, type RequestHandler, Router } from 'express';
 import type { AgentOfGeneration } from '../agent/build-agent.js';
-import { RunLocks } from '../agent/run-lock.js';
+import { LocalRunLocks } from '../agent/run-lock.js';
 import type { Clock, LiveAgents, Logger } from '../core/ports.js';
+import type { RunLocks } from '../core/run-lock.js';
 import { systemClock } from '../system-clock.js';
 import { agentSource } from './agent-source.js';
 import { Callers, type Tokens } from './caller.js';
@@ -18,6 +19,7 @@ import { refreshNowRoute, refreshStatusRoute, refuseStrangers } from './refresh.
 import { type Access, ROUTES, type RouteDescription, type RouteName } from './route-table.js';
 import { type AroundRun, type RunOutcome, runsRoute } from './runs.js';
 import { threadRoute } from './threads.js';
+import { turnsRoute } from './turns.js';
 
 export interface RouterOptions {
   /** Says whether a request comes from an administrator, where the host knows its users itself. */
@@ -38,6 +40,10 @@ export interface RouterOptions {
   };
   /** The running runs, for a host that wants to end them when it stops (CONTRACT.md 11.3). */
   readonly openRuns?: OpenRuns;
+  /** One run at a time on a thread; within this process unless given. */
+  readonly locks?: RunLocks;
+  /** Rejects with a StoreFailure while threads cannot be kept; then runs are refused before they stream (CONTRACT.md 16.1). */
+  readonly checkStore?: () => Promise<void>;
   /** Origins whose pages may use the API; none unless given. */
   readonly corsOrigins?: readonly string[];
   readonly logger?: Logger;
@@ -57,7 +63,8 @@ export function createRouter(
   const { logger = silent, clock = systemClock, environment = {}, limits = {} } = options;
   const source = agentSource(live, clock);
   const callers = new Callers(options.tokens ?? {}, options.isAdmin);
-  const locks = new RunLocks(clock);
+  const locks = options.locks ?? new LocalRunLocks(clock);
+  const checkStore = options.checkStore ?? (async () => undefined);
   const openRuns = options.openRuns ?? new OpenRuns({ clock, maxRuns: limits.maxRuns });
   const lookup = options.credentials ?? headerLookup(callers);
   const aroundRun: AroundRun = options.aroundRun ?? ((_info, run) => run());
@@ -67,8 +74,20 @@ export function createRouter(
   const handlers: Readonly<Record<RouteName, RequestHandler>> = {
     liveness: livenessRoute,
     readiness: readinessRoute(source, openRuns),
-    run: runsRoute({ source, locks, openRuns, lookup, aroundRun, runSeconds: limits.runSeconds ?? 900, clock, logger, onEnded }),
+    run: runsRoute({
+      source,
+      locks,
+      checkStore,
+      openRuns,
+      lookup,
+      aroundRun,
+      runSeconds: limits.runSeconds ?? 900,
+      clock,
+      logger,
+      onEnded,
+    }),
     thread: threadRoute(source, locks),
+    turns: turnsRoute(source),
     connections: connectionsRoute({ source, lookup, environment }),
     refreshStatus: refreshStatusRoute(source, callers),
     refreshNow: refreshNowRoute(source, callers),

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
 import type { AgentOfGeneration, TurnConfig } from '../agent/build-agent.js';
-import type { RunLocks } from '../agent/run-lock.js';
 import { RunFailure, streamRun } from '../agent/stream-run.js';
 import type { Generation } from '../core/generation.js';
 import type { Clock, Logger } from '../core/ports.js';
+import type { RunLocks } from '../core/run-lock.js';
 import type { AgentSource } from './agent-source.js';
 import { AguiEvents, encodeEvents, runError, runFinished, runStarted } from './agui-events.js';
 import { type CredentialLookup, credentialsOfRun } from './credentials.js';
@@ -31,6 +31,8 @@ export type AroundRun = (info: RunInfo, run: (config?: TurnConfig) => Promise<vo
 export interface RunsDeps {
   readonly source: AgentSource;
   readonly locks: RunLocks;
+  /** Rejects with a StoreFailure when threads cannot be kept at present. */
+  readonly checkStore: () => Promise<void>;
   readonly openRuns: OpenRuns;
   readonly lookup: CredentialLookup;
   readonly aroundRun: AroundRun;
@@ -57,7 +59,8 @@ export function runsRoute(deps: RunsDeps): RequestHandler {
     const onClose = () => run.end(new RunEnded('client_gone', 'The client closed the connection.'));
     res.once('close', onClose);
     try {
-      await withLock(deps.locks, { threadId: request.threadId, signal: run.signal }, async () => {
+      await deps.checkStore();
+      await withLock(deps.locks, { threadId: request.threadId, run }, async () => {
         const lease = deps.source.lease();
         if (!lease) throw notReady();
         try {
@@ -80,14 +83,17 @@ function admit(openRuns: OpenRuns): OpenRun {
   return admission.run;
 }
 
-async function withLock(locks: RunLocks, run: { threadId: string; signal: AbortSignal }, work: () => Promise<void>): Promise<void> {
-  const lock = await locks.take(run.threadId);
+async function withLock(locks: RunLocks, { threadId, run }: { threadId: string; run: OpenRun }, work: () => Promise<void>): Promise<void> {
+  const lock = await locks.take(threadId);
   if (!lock) throw new Problem(409, 'run_in_progress', { reason: 'run_in_progress' });
   if (run.signal.aborted) lock.markCancelling();
   run.signal.addEventListener('abort', lock.markCancelling, { once: true });
+  const onLost = () => run.end(new RunEnded('lock_lost', 'Another process may run on this thread now.'));
+  lock.lost.addEventListener('abort', onLost, { once: true });
   try {
     await work();
   } finally {
+    lock.lost.removeEventListener('abort', onLost);
     lock.release();
   }
 }
@@ -117,6 +123,7 @@ async function streamTo(res: Response, { req, request, run, generation, deps }: 
         agent: generation.agent,
         threadId: request.threadId,
         message: request.message,
+        generation,
         context,
         signal: run.signal,
         config,

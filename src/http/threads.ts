@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
-import type { RunLocks } from '../agent/run-lock.js';
 import { readThread } from '../agent/stream-run.js';
+import type { RunLocks } from '../core/run-lock.js';
 import type { AgentSource } from './agent-source.js';
 import { parseBody } from './json-body.js';
 import { notReady, Problem } from './problem.js';
@@ -14,6 +14,6 @@ export function threadRoute(source: AgentSource, locks: RunLocks): RequestHandle
     if (!agent) throw notReady();
     const messages = await readThread(agent, threadId);
     if (messages.length === 0) throw new Problem(404, 'unknown_thread', 'There is no such thread.');
-    res.json({ threadId, messages, running: locks.isHeld(threadId) });
+    res.json({ threadId, messages, running: await locks.isHeld(threadId) });
   };
 }

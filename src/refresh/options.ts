@@ -1,5 +1,7 @@
 import type { Catalog } from '../core/catalog.js';
+import type { Facts } from '../core/facts.js';
 import type { Clock, Logger, Sessions } from '../core/ports.js';
+import type { ReplicaLink } from '../core/replicas.js';
 
 export interface RefresherOptions<Agent> {
   /** What `MCP_URL` is: an index (URL or file path), or one MCP endpoint. */
@@ -31,6 +33,10 @@ export interface RefresherOptions<Agent> {
   readonly clock?: Clock;
   /** The name of this process at `GET /refresh`. Default: the host name. */
   readonly instance?: string;
+  /** Where generation numbers come from and generations are recorded; without it numbers rise from 1. */
+  readonly facts?: Facts;
+  /** The way to other replicas, where there may be some (CONTRACT.md 16.3). */
+  readonly link?: ReplicaLink;
 }
 
 export type { EndedList, RefresherEvents, Swap, ToolsetChange } from '../core/refresher-events.js';

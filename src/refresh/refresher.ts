@@ -1,14 +1,17 @@
 import { hostname } from 'node:os';
 import { EventEmitter } from 'eventemitter3';
-import { CodedError } from '../core/errors.js';
 import type { Generation, Lease } from '../core/generation.js';
+import { recordGeneration } from '../core/generation-record.js';
 import type { Clock, LiveAgents, Logger } from '../core/ports.js';
 import type { ConcludedRound, RoundEffect } from '../core/round-state.js';
 import type { Readiness, RefreshStatus, RoundRecord } from '../core/status.js';
 import { systemClock } from '../system-clock.js';
 import { buildCandidate, type Candidate } from './candidate.js';
+import { GenerationLog } from './generation-log.js';
 import { History } from './history.js';
 import { type RefresherEvents, type RefresherOptions, silentLogger } from './options.js';
+import { PendingRequests, stopped } from './pending-requests.js';
+import { ReplicaHints } from './replica-hints.js';
 import { describeRound, logRound } from './round-report.js';
 import { GenerationSlot } from './slot.js';
 import { Startup } from './startup.js';
@@ -19,11 +22,6 @@ export interface RefreshRequest {
   /** The toolset to list, by its name in the index; every toolset without it. */
   readonly toolset?: string;
   readonly signal?: AbortSignal;
-}
-
-interface PendingRequest {
-  readonly resolve: (record: RoundRecord) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /** A manual request waits at most so long for the index to be read first. */
@@ -38,13 +36,15 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #everySeconds: number;
+  readonly #instance: string;
   readonly #watcher: Watcher;
   readonly #slot: GenerationSlot<Agent>;
   readonly #history = new History();
   readonly #startup: Startup;
-  readonly #requests = new Map<number, PendingRequest>();
-  #candidate: Candidate<Agent> | undefined;
-  #lastRequest = 0;
+  readonly #requests = new PendingRequests();
+  readonly #log: GenerationLog;
+  readonly #hints: ReplicaHints | undefined;
+  #candidate: (Candidate<Agent> & { readonly number: number }) | undefined;
   #life: 'new' | 'running' | 'stopped' = 'new';
 
   constructor(options: RefresherOptions<Agent>) {
@@ -53,7 +53,19 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? silentLogger;
     this.#everySeconds = options.everySeconds ?? 1_800;
+    this.#instance = options.instance ?? hostname();
     this.#slot = new GenerationSlot((generation) => this.#release(generation));
+    this.#log = new GenerationLog({ facts: options.facts, clock: this.#clock, logger: this.#logger });
+    this.#hints =
+      options.link &&
+      new ReplicaHints({
+        link: options.link,
+        clock: this.#clock,
+        logger: this.#logger,
+        names: () => this.#watcher.toolsets.map(({ name }) => name),
+        live: () => this.#slot.current?.catalog,
+        makeDue: (name) => this.#makeDue(name, 'replica'),
+      });
     this.#watcher = new Watcher({
       settings: options,
       pollMs: this.#everySeconds * 1_000,
@@ -91,6 +103,7 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     const stop = (): void => void this.stop();
     signal?.addEventListener('abort', stop, { once: true });
     this.#watcher.start();
+    this.#hints?.start();
     try {
       await this.#startup.begin();
     } catch (error) {
@@ -105,9 +118,10 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     if (this.#life === 'stopped') return;
     this.#life = 'stopped';
     this.#startup.abandon();
-    for (const { reject } of this.#requests.values()) reject(stopped());
-    this.#requests.clear();
+    this.#requests.rejectAll(stopped());
+    this.#hints?.stop();
     await this.#watcher.stop();
+    await this.#log.stop();
   }
 
   get current(): Generation<Agent> | undefined {
@@ -135,36 +149,20 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     const id = toolset === undefined ? undefined : this.#idOf(toolset);
     if (toolset !== undefined && id === undefined) throw new RangeError(`The index names no toolset ${JSON.stringify(toolset)}.`);
     if (this.#life !== 'running') throw stopped();
-    const request = ++this.#lastRequest;
-    return new Promise<RoundRecord>((resolve, reject) => {
-      const abort = (): void => {
-        if (this.#requests.delete(request)) reject(signal?.reason);
-      };
-      signal?.addEventListener('abort', abort, { once: true });
-      const settle = () => signal?.removeEventListener('abort', abort);
-      this.#requests.set(request, {
-        resolve: (record) => {
-          settle();
-          resolve(record);
-        },
-        reject: (error) => {
-          settle();
-          reject(error);
-        },
-      });
-      this.#watcher.dispatch({ type: 'request', request, id });
-    });
+    return this.#requests.wait((request) => this.#watcher.dispatch({ type: 'request', request, id }), signal);
   }
 
   status(): RefreshStatus {
     const { current } = this.#slot;
     const { pool, toolsets, index } = this.#watcher;
     return {
-      instance: this.#options.instance ?? hostname(),
+      instance: this.#instance,
       everySeconds: this.#everySeconds,
       rounds: this.#history.counts,
       last: this.#history.last,
       draining: this.#slot.draining(),
+      replicas: this.#options.link?.replicas() ?? [],
+      replicasDifferSince: this.#options.link?.differSince ?? null,
       ...reportRefresh({
         now: this.#clock.now(),
         date: this.#clock.date(),
@@ -179,35 +177,38 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
 
   async #build({ base, changes }: Extract<RoundEffect, { type: 'build' }>): Promise<void> {
     const candidate = await buildCandidate((catalog) => this.#options.build(catalog, this.#watcher.pool), base, changes);
-    this.#candidate = candidate;
+    const number = candidate.built === undefined ? 0 : await this.#log.next();
+    this.#candidate = { ...candidate, number };
     const { accepted, rejected, error, built } = candidate;
     this.#watcher.dispatch({ type: 'built', accepted, rejected, error, catalog: built?.catalog ?? null });
   }
 
   #conclude(concluded: ConcludedRound): void {
     const previous = this.#slot.current;
-    if (concluded.outcome === 'swapped') this.#install(previous);
+    if (concluded.outcome === 'swapped') this.#install();
     const { current } = this.#slot;
     const now = this.#clock.now();
     const record = describeRound(concluded, { now, at: this.#clock.date(), generation: current?.number ?? 0 });
     this.#history.add(record);
     logRound(this.#logger, record, concluded, previous);
-    for (const request of concluded.requests) {
-      this.#requests.get(request)?.resolve(record);
-      this.#requests.delete(request);
-    }
+    this.#requests.answer(concluded.requests, record);
     if (concluded.outcome !== 'swapped') this.#tell(concluded.outcome, record);
-    else if (current !== undefined) this.#tell('swapped', { generation: current, previous, round: record });
+    else if (current !== undefined) {
+      this.#log.add(recordGeneration({ generation: current, before: concluded.before, round: record, instance: this.#instance }));
+      this.#hints?.swapped(current, concluded.unheard);
+      this.#tell('swapped', { generation: current, previous, round: record });
+    }
   }
 
-  #install(previous: Generation<Agent> | undefined): void {
-    const built = this.#candidate?.built;
+  #install(): void {
+    const candidate = this.#candidate;
     this.#candidate = undefined;
-    if (built === undefined) return;
-    const { agent, catalog } = built;
+    if (candidate?.built === undefined) return;
+    const { number } = candidate;
+    const { agent, catalog } = candidate.built;
     for (const { id } of catalog.snapshots) this.#watcher.pool.acquire(id);
     const builtAt = this.#clock.date();
-    const generation = { number: (previous?.number ?? 0) + 1, agent, catalog, fingerprint: catalog.fingerprint, builtAt };
+    const generation = { number, agent, catalog, fingerprint: catalog.fingerprint, builtAt };
     this.#slot.swap(generation, builtAt);
   }
 
@@ -227,6 +228,11 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     });
   }
 
+  #makeDue(name: string, trigger: 'replica'): void {
+    const id = this.#idOf(name);
+    if (id !== undefined) this.#watcher.dispatch({ type: 'signal', id, trigger });
+  }
+
   #idOf(name: string): string | undefined {
     return this.#watcher.toolsets.find((toolset) => toolset.name === name && toolset.standing === 'wanted')?.id;
   }
@@ -239,8 +245,4 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
       this.#logger.error('listener failed', { event: String(name), error: error instanceof Error ? error.message : String(error) });
     }
   }
-}
-
-function stopped(): CodedError {
-  return new CodedError('SESSION_CLOSED', 'The refresher is stopped.');
 }

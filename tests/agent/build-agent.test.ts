@@ -1,5 +1,4 @@
 import { buildAgent } from '../../src/agent/build-agent.js';
-import { openCheckpointing } from '../../src/agent/checkpointing.js';
 import { createModel } from '../../src/agent/model.js';
 import { systemMessage } from '../../src/agent/system-message.js';
 import { ToolCache } from '../../src/agent/tool-cache.js';
@@ -7,6 +6,7 @@ import { assembleCatalog } from '../../src/core/catalog.js';
 import { fingerprint } from '../../src/core/fingerprint.js';
 import type { Sessions } from '../../src/core/ports.js';
 import { takeSnapshot } from '../../src/core/snapshot.js';
+import { openCheckpointing } from '../../src/store/checkpointing.js';
 
 const sessions: Sessions = { call: async () => ({ content: [], isError: false }) };
 
@@ -108,10 +108,4 @@ test('only the newest threads are kept in memory', async () => {
   expect(await saver.getTuple(at('a'))).toBeDefined();
   expect(await saver.getTuple(at('c'))).toBeDefined();
   expect((await graph.getState(at('b'))).values).toEqual({});
-});
-
-test('another store than memory is refused without repeating its password', async () => {
-  const refused = openCheckpointing('postgres://user:secret@db/threads');
-  await expect(refused).rejects.toThrow('accepts memory only');
-  await expect(refused).rejects.not.toThrow('secret');
 });

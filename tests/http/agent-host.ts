@@ -3,7 +3,6 @@ import { ChatOpenAI } from '@langchain/openai';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import express from 'express';
 import { type AgentOfGeneration, buildAgent } from '../../src/agent/build-agent.js';
-import { openCheckpointing } from '../../src/agent/checkpointing.js';
 import { createModel } from '../../src/agent/model.js';
 import { ToolCache } from '../../src/agent/tool-cache.js';
 import { assembleCatalog, type Catalog } from '../../src/core/catalog.js';
@@ -14,6 +13,7 @@ import type { RefreshStatus, RoundRecord } from '../../src/core/status.js';
 import type { JsonObject } from '../../src/core/tool.js';
 import { createRouter, type RouterOptions } from '../../src/http/router.js';
 import { GenerationSlot } from '../../src/refresh/slot.js';
+import { openCheckpointing } from '../../src/store/checkpointing.js';
 import { systemClock } from '../../src/system-clock.js';
 import { onCleanup } from '../support/cleanup.js';
 import { serveLoopback } from '../support/loopback-server.js';
@@ -182,6 +182,8 @@ export function emptyStatus(): RefreshStatus {
     rounds: { aborted: 0, rejected: 0, swapped: 0, held: 0, unchanged: 0 },
     last: null,
     draining: [],
+    replicas: [],
+    replicasDifferSince: null,
     toolsets: [],
     index: { error: null, readAt: null },
   };

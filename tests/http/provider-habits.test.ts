@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import express from 'express';
 import { buildAgent } from '../../src/agent/build-agent.js';
-import { openCheckpointing } from '../../src/agent/checkpointing.js';
+import { openCheckpointing } from '../../src/store/checkpointing.js';
 import { createModel } from '../../src/agent/model.js';
 import { createRouter } from '../../src/http/router.js';
 import { bodyOf, serveLoopback } from '../support/loopback-server.js';

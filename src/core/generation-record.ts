@@ -1,0 +1,63 @@
+import type { Catalog } from './catalog.js';
+import type { GenerationRecord, ToolFact } from './facts.js';
+import type { Generation } from './generation.js';
+import type { RoundRecord } from './status.js';
+import { type NamedTool, nameTools } from './tool-names.js';
+
+/** How large the definitions of one record may be together, in characters of JSON; beyond it they are left out. */
+const DEFINITIONS_LIMIT = 1024 * 1024;
+
+export interface RecordInput {
+  readonly generation: Generation;
+  readonly before: Catalog | null;
+  readonly round: RoundRecord;
+  readonly instance: string;
+}
+
+/** Writes down a generation with the whole definitions of the tools that its swap changed (CONTRACT.md 9). */
+export function recordGeneration({ generation, before, round, instance }: RecordInput): GenerationRecord {
+  const { number, fingerprint, builtAt, catalog } = generation;
+  const { changes } = round;
+  const then = shownTools(before);
+  const now = shownTools(catalog);
+  const tools: ToolFact[] = [];
+  let left = DEFINITIONS_LIMIT;
+  let omitted = 0;
+  for (const change of ['changed', 'added', 'removed'] as const) {
+    for (const name of changes[change]) {
+      const fact: ToolFact = {
+        name,
+        toolset: (now.get(name) ?? then.get(name))?.toolset ?? '',
+        change,
+        before: then.get(name)?.tool ?? null,
+        after: now.get(name)?.tool ?? null,
+      };
+      const size = left <= 0 ? Number.POSITIVE_INFINITY : JSON.stringify(fact).length;
+      if (size > left) {
+        omitted += 1;
+        continue;
+      }
+      left -= size;
+      tools.push(fact);
+    }
+  }
+  return {
+    number,
+    fingerprint,
+    instance,
+    at: builtAt.toISOString(),
+    trigger: round.trigger,
+    toolsets: catalog.snapshots.map(({ toolset, fingerprint: digest, tools: list }) => ({
+      name: toolset,
+      fingerprint: digest,
+      tools: list.length,
+    })),
+    changes,
+    tools,
+    omitted,
+  };
+}
+
+function shownTools(catalog: Catalog | null): ReadonlyMap<string, NamedTool> {
+  return new Map(catalog === null ? [] : nameTools(catalog).map((tool) => [tool.name, tool] as const));
+}

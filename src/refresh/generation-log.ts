@@ -1,0 +1,94 @@
+import type { Facts, GenerationRecord } from '../core/facts.js';
+import type { Clock, Logger } from '../core/ports.js';
+
+export interface GenerationLogOptions {
+  /** Where numbers and records are kept; without it numbers rise from 1 and nothing is recorded. */
+  readonly facts: Facts | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A swap waits no longer than this for its number. */
+const NUMBER_MS = 1_000;
+const RETRY_MS = 5_000;
+/** So many records wait for a store that cannot be reached; older ones are given up. */
+const WAITING_RECORDS = 100;
+
+/** Numbers generations and records them. A store that cannot be reached never stops a swap (CONTRACT.md 16.1). */
+export class GenerationLog {
+  readonly #facts: Facts | undefined;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #waiting: GenerationRecord[] = [];
+  #last = 0;
+  #writing: Promise<void> | undefined;
+  #stopped = false;
+  #cancelRetry: () => void = () => undefined;
+
+  constructor({ facts, clock, logger }: GenerationLogOptions) {
+    this.#facts = facts;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** The next number, higher than every number of this process and, where the store answers in time, than those of all others. */
+  async next(): Promise<number> {
+    const given = this.#facts === undefined ? undefined : await this.#ask(this.#facts);
+    this.#last = Math.max(given ?? 0, this.#last + 1);
+    return this.#last;
+  }
+
+  /** Keeps a record, later where the store cannot be reached now. */
+  add(record: GenerationRecord): void {
+    if (this.#facts === undefined) return;
+    this.#waiting.push(record);
+    if (this.#waiting.length > WAITING_RECORDS) this.#waiting.shift();
+    this.#writing ??= this.#write(this.#facts);
+  }
+
+  /** Waits for what is being written; what could not be written by now is given up. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelRetry();
+    await this.#writing;
+  }
+
+  async #ask(facts: Facts): Promise<number | undefined> {
+    let cancel: () => void = () => undefined;
+    const late = new Promise<undefined>((resolve) => {
+      cancel = this.#clock.after(NUMBER_MS, () => resolve(undefined));
+    });
+    const asked = facts.nextGeneration(this.#last).catch((error: unknown) => {
+      // The number is then one that this process gives itself; its record moves the store's counter when it is written.
+      this.#logger.warn('generation not numbered by the store', { code: codeOf(error) });
+      return undefined;
+    });
+    try {
+      return await Promise.race([asked, late]);
+    } finally {
+      cancel();
+    }
+  }
+
+  async #write(facts: Facts): Promise<void> {
+    try {
+      for (let record = this.#waiting[0]; record !== undefined; record = this.#waiting[0]) {
+        await facts.saveGeneration(record);
+        if (this.#waiting[0] === record) this.#waiting.shift();
+      }
+      this.#writing = undefined;
+    } catch (error) {
+      // Nothing depends on the record but the history; it is tried again until the service stops.
+      this.#logger.warn('generation not recorded yet', { code: codeOf(error) });
+      this.#writing = undefined;
+      if (this.#stopped) return;
+      this.#cancelRetry = this.#clock.after(RETRY_MS, () => {
+        this.#writing ??= this.#write(facts);
+      });
+    }
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

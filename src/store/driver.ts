@@ -1,0 +1,24 @@
+/** A store cannot be used from the start. The message is one line for the person who starts the service, and holds no password. */
+export class StoreUnusable extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(`MCP_AGENT_CHECKPOINT: ${message}`, cause === undefined ? undefined : { cause });
+    this.name = 'StoreUnusable';
+  }
+}
+
+/**
+ * Loads a database driver when it is needed: drivers are optional packages, so that a service without a database installs none.
+ * Throws a {@link StoreUnusable} that names the package.
+ */
+export async function loadDriver<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    const missing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
+    const text = missing
+      ? `${name}, which is not installed`
+      : `${name}, which is installed but cannot be loaded (${code || 'unknown error'})`;
+    throw new StoreUnusable(`this store needs the package ${text}. Install it: npm install ${name}`, cause);
+  }
+}
