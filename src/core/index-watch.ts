@@ -36,7 +36,8 @@ export function afterGoodRead(
 ): { watch: IndexWatch; massVanish: boolean } {
   const gone = [...watch.known.keys()].filter((name) => !named.has(name));
   const fresh = gone.filter((name) => !watch.missing.has(name));
-  const massVanish = fresh.length > watch.known.size / 2;
+  // What is missing already does not count: several small disappearances may add up to a large one.
+  const massVanish = fresh.length > (watch.known.size - watch.missing.size) / 2;
   const known = new Map(named);
   const missing = new Map<string, Missing>();
   for (const name of gone) {

@@ -79,6 +79,16 @@ export function startList(draft: Draft, toolset: Toolset, role: 'round' | 'retry
   draft.effects.push({ type: 'list', id: toolset.id, list, notified: ask.notified });
 }
 
+/** A list has ended that a request found in flight: it is followed by the one that the request is waiting for. */
+export function listAgainForRequest(draft: Draft, id: string): boolean {
+  const { phase } = draft.state;
+  const toolset = draft.toolsets.get(id);
+  const membership = phase.kind === 'listing' ? phase.round.members.get(id)?.kind : undefined;
+  if (toolset?.due == null || toolset.due.manual === 'no' || (membership !== 'listing' && membership !== 'asking')) return false;
+  startList(draft, toolset, 'round', toolset.due);
+  return true;
+}
+
 export function setMembership(draft: Draft, id: string, membership: Membership | undefined): void {
   const { phase } = draft.state;
   if (phase.kind !== 'listing') return;
@@ -86,6 +96,10 @@ export function setMembership(draft: Draft, id: string, membership: Membership |
   if (membership === undefined) members.delete(id);
   else if (members.has(id)) members.set(id, membership);
   change(draft, { phase: { kind: 'listing', round: { ...phase.round, members } } });
+}
+
+function isMember({ state: { phase } }: Draft, id: string): boolean {
+  return phase.kind === 'listing' && phase.round.members.has(id);
 }
 
 /** Whatever was to happen by now happens. */
@@ -101,7 +115,10 @@ function passTimeOf(draft: Draft, toolset: Toolset): void {
   if (work.doing === 'listing' && work.startedAt !== null && !work.leftPlace && now >= work.startedAt + LATE_MS) {
     draft.effects.push({ type: 'leave-place', id, list: work.list });
     changeToolset(draft, id, { work: { ...work, leftPlace: true, role: work.role === 'round' ? 'late' : work.role } });
-    if (work.role === 'round') setMembership(draft, id, { kind: 'late' });
+    setMembership(draft, id, { kind: 'late' });
+    // A round that found this list in flight answers its requests without it; the list that they wanted still follows.
+    if (work.role === 'retry' && toolset.due !== null && isMember(draft, id))
+      changeToolset(draft, id, { due: { ...toolset.due, manual: 'no' } });
   }
   if (work.doing === 'retrying' && now >= work.at) {
     startList(draft, toolset, 'retry', { ...PLAIN_ASK, trigger: 'reconnect' });

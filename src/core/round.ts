@@ -153,17 +153,27 @@ function openRound(draft: Draft): void {
 function join(draft: Draft, toolset: Toolset): Membership | undefined {
   const { due, work, failure, verdict, id } = toolset;
   const wantsList = due !== null && due.at <= draft.moment.now;
-  if (wantsList && work.doing === 'listing') {
-    // One list at a time: the one in flight may be too old for the request, and the next one comes right after it.
-    return due.manual === 'no' ? undefined : { kind: 'late' };
+  const asked = wantsList && due.manual !== 'no';
+  // Judged also when it is due again: of a slow toolset that notifies all the time, no list would ever count otherwise.
+  if (verdict?.kind === 'complete' && !asked) return { kind: 'done' };
+  if (asked && work.doing === 'listing') {
+    // One list at a time: the one in flight may be older than the request, so its round waits for the next one too.
+    if (!work.leftPlace) return askingOrListing(toolset);
+    changeToolset(draft, id, { due: { ...due, manual: 'no' } });
+    return { kind: 'late' };
   }
-  if (wantsList && (failure === null || due.manual !== 'no')) {
+  if (wantsList && work.doing !== 'listing' && (failure === null || asked)) {
     startList(draft, toolset, 'round', due);
-    return failure !== null && due.manual === 'all' ? { kind: 'asking' } : { kind: 'listing' };
+    return askingOrListing(toolset);
   }
   if (verdict?.kind === 'failed') {
     changeToolset(draft, id, { verdict: null });
     return { kind: 'failed', error: verdict.error };
   }
-  return verdict?.kind === 'complete' ? { kind: 'done' } : undefined;
+  return undefined;
+}
+
+/** The failure of a toolset that was failing before is no news for a request that asks for all. */
+function askingOrListing({ failure, due }: Toolset): Membership {
+  return failure !== null && due?.manual === 'all' ? { kind: 'asking' } : { kind: 'listing' };
 }

@@ -79,6 +79,17 @@ describe('what is held of the index (3.12)', () => {
       ['a', 'b', 'c'],
     ],
     [
+      'more than half of those that were not missing yet takes a minute, too',
+      [
+        [0, ['a', 'b', 'c', 'd', 'e']],
+        [1, ['a', 'b', 'c', 'd']],
+        [500, ['a']],
+        [5_000, ['a']],
+        [9_000, ['a']],
+      ],
+      ['a', 'b', 'c', 'd'],
+    ],
+    [
       'more than half: three reads over a minute are',
       [
         [0, ['a', 'b', 'c']],

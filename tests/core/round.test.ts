@@ -109,6 +109,22 @@ describe('signals during a round (3.4)', () => {
     expect(driver.live).toEqual({ a: 'v2', b: 'v2' });
   });
 
+  test('a toolset whose lists are slow is not starved by steady notifications', () => {
+    const driver = started();
+    const a = toolset(driver, 'a');
+    a.takesMs = 3_500;
+    const change = () => {
+      a.content = `v${driver.now}`;
+      driver.notify('a');
+      driver.at(200, change);
+    };
+    change();
+    driver.run(20_000);
+    const swaps = driver.rounds.filter(({ swapped }) => swapped.includes('a'));
+    expect(swaps.length).toBeGreaterThanOrEqual(4);
+    expect(driver.now - Number(driver.live.a?.slice(1))).toBeLessThan(8_500);
+  });
+
   test('a late list that fails is an aborted round of its own', () => {
     const driver = started();
     Object.assign(toolset(driver, 'a'), { takesMs: 5_000, content: { fails: 'LIST_TIMEOUT' } });
@@ -535,6 +551,22 @@ describe('requests (3.14)', () => {
     expect(driver.rounds.at(-1)).toMatchObject({ outcome: 'aborted', requests: [1], failing: ['a'] });
   });
 
+  test('a request for a failing toolset whose retry is in flight waits for a list of its own', () => {
+    const driver = started();
+    const a = toolset(driver, 'a');
+    Object.assign(a, { content: { fails: 'TOOLSET_UNREACHABLE' }, takesMs: 400 });
+    driver.notify('a');
+    driver.run(1_000);
+    while (driver.state.toolsets.get(idOf('a'))?.work.doing !== 'listing') driver.run(20);
+    const { lists } = a;
+    driver.dispatch({ type: 'request', request: 1, id: idOf('a') });
+    driver.run(150);
+    a.content = 'v2';
+    driver.run(2_000);
+    expect(a.lists).toBe(lists + 1);
+    expect(driver.rounds.at(-1)).toMatchObject({ outcome: 'swapped', requests: [1], swapped: ['a'] });
+  });
+
   test('a request for all asks failing toolsets too, but their failure is nothing new', () => {
     const driver = started();
     toolset(driver, 'a').content = { fails: 'TOOLSET_UNAUTHORIZED' };
@@ -543,7 +575,13 @@ describe('requests (3.14)', () => {
     toolset(driver, 'b').content = 'v2';
     driver.dispatch({ type: 'request', request: 1, id: undefined });
     driver.run(300);
-    expect(driver.rounds.at(-1)).toMatchObject({ outcome: 'swapped', requests: [1], swapped: ['b'], failing: ['a'] });
+    expect(driver.rounds.at(-1)).toMatchObject({
+      outcome: 'swapped',
+      requests: [1],
+      swapped: ['b'],
+      failing: ['a'],
+      error: { code: 'TOOLSET_UNAUTHORIZED' },
+    });
     toolset(driver, 'a').content = 'v2';
     driver.dispatch({ type: 'request', request: 2, id: undefined });
     driver.run(300);
