@@ -1,11 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import express, { type Express, type Router } from 'express';
 
-/** An Express application that serves nothing but the router. */
+/** An Express application that serves nothing but the router; whatever else is asked for is a 404 as clause 9.1 words errors. */
 export function createApplication(router: Router): Express {
   const application = express();
   application.disable('x-powered-by');
   application.use(router);
+  application.use((req, res) => {
+    res.status(404).json({ detail: `There is no ${req.method} ${req.path}.`, code: 'not_found' });
+  });
   return application;
 }
 

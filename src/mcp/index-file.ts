@@ -9,7 +9,9 @@ const SETTLE_MS = 100;
 
 /** The path of an index in a file: a `file:` URL, or a path relative to the working directory. Undefined for other URLs. */
 export function indexFileOf(url: string): string | undefined {
-  if (url.startsWith('file:')) return fileURLToPath(url);
+  // A URL parser would take `file:index.json` for a file in the root directory.
+  if (/^file:(?!\/)/i.test(url)) return resolve(decodeURIComponent(url.slice('file:'.length)));
+  if (/^file:/i.test(url)) return fileURLToPath(url);
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? undefined : resolve(url);
 }
 

@@ -16,11 +16,11 @@ export function isRequestOrNotification(message: JsonObject): boolean {
 }
 
 /**
- * Reads a message as the reply to the request with this id. Undefined when it is anything else: a batch, another id, neither
+ * Reads a message as the reply to the request with this id. Undefined when it is anything else: no JSON-RPC 2.0, a batch, another id, neither
  * or both of `result` and `error`. An `error: null` next to a result is tolerated, because some servers always write both fields.
  */
 export function replyTo(id: string | number, message: unknown): Reply | undefined {
-  if (!isObject(message) || message.id !== id || isRequestOrNotification(message)) return undefined;
+  if (!isObject(message) || message.jsonrpc !== '2.0' || message.id !== id || isRequestOrNotification(message)) return undefined;
   const { result, error } = message;
   if (error === undefined || error === null) return isObject(result) ? { kind: 'result', result } : undefined;
   if (result !== undefined && result !== null) return undefined;

@@ -120,6 +120,11 @@ describe('an answer that is no list', () => {
         answers.respond({ body: { jsonrpc: '2.0', id: exchange.id, result: { tools: [] }, error: { code: 1, message: '' } } })(exchange),
       'TOOLSET_NOT_MCP',
     ],
+    [
+      'a reply that is no JSON-RPC 2.0',
+      (exchange) => answers.respond({ body: { id: exchange.id, result: { tools: [] } } })(exchange),
+      'TOOLSET_NOT_MCP',
+    ],
     ['a JSON-RPC error', answers.rpcError(-32603, 'boom'), 'TOOLSET_PROTOCOL_ERROR'],
     ['an empty body', answers.respond({ headers: { 'content-type': 'application/json' } }), 'TOOLSET_NOT_MCP'],
     ['broken JSON', answers.respond({ headers: { 'content-type': 'application/json' }, body: '{"jsonrpc":' }), 'TOOLSET_NOT_MCP'],

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { readIndex, readSiblingHealth, watchIndexFile } from '../../src/mcp/toolset-index.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -92,6 +92,7 @@ describe('the index in a file', () => {
     await writeFile(path, JSON.stringify({ mcpServers: { kb: { url: KB.url }, old: { command: 'x' } } }));
     expect(await namesIn(path)).toEqual(['kb', 'bad old']);
     expect(await namesIn(pathToFileURL(path).href)).toEqual(['kb', 'bad old']);
+    expect(await namesIn(`file:${relative(process.cwd(), path)}`)).toEqual(['kb', 'bad old']);
   });
 
   it('says what is wrong with it', async () => {
