@@ -51,3 +51,28 @@ test('a host says itself where a user keeps his credentials', async () => {
   await runTurn(host.url, { text: 'go', headers: { 'x-user-x-other': 'mine', 'x-other': 'not asked for' } });
   expect(host.tooling.toolsets[1]?.calls[0]?.headers['x-other']).toBe('mine');
 });
+
+/** Everything that a store holds as text: a memory store keeps serialized bytes. */
+function storedText(held: unknown, seen = new Set<unknown>()): string {
+  if (held instanceof Uint8Array) return new TextDecoder().decode(held);
+  if (typeof held !== 'object' || held === null || seen.has(held)) return String(held);
+  seen.add(held);
+  return Object.entries(held)
+    .map(([key, value]) => `${key}=${storedText(value, seen)}`)
+    .join('\n');
+}
+
+test('the store of the threads holds the turn, and no credential (7.6)', async () => {
+  const host = await startAgentHost({ toolsets });
+  host.model.reply(callBoth);
+  await runTurn(host.url, {
+    text: 'a question to find',
+    threadId: 't1',
+    headers: { 'x-demo-token': 'secret-of-1', 'x-other': 'secret-of-1' },
+  });
+  expect(host.tooling.toolsets[1]?.calls[0]?.headers['x-other']).toBe('secret-of-1');
+  const stored = storedText(host.saver);
+  expect(stored).toContain('a question to find');
+  expect(stored).toContain('ask_a');
+  expect(stored).not.toContain('secret-of');
+});
