@@ -15,6 +15,7 @@ import { Exchanges } from './exchange.js';
 import { shakeHands } from './handshake.js';
 import type { Reply } from './rpc-message.js';
 import { CallRegister } from './sdk-fetch.js';
+import { factsOf, type ServerFacts } from './server-facts.js';
 import { settledWithin } from './time-limit.js';
 import { Wire } from './wire.js';
 
@@ -35,18 +36,6 @@ export interface ConnectionOptions {
   /** Sees every message that the server sends of its own accord. Must not throw and must return at once. */
   readonly onMessage: (message: JsonObject) => void;
   readonly signal: AbortSignal;
-}
-
-/** What the handshake told about the server. It stays the same for the life of the connection. */
-export interface ServerFacts {
-  /** `modern` is 2026-07-28 and later, `legacy` the versions before. */
-  readonly era: 'modern' | 'legacy';
-  readonly protocol: string;
-  readonly server: { readonly name: string; readonly version: string } | undefined;
-  readonly instructions: string | undefined;
-  readonly declaresTools: boolean;
-  /** Whether it promises to tell when its tools or resources change. */
-  readonly announces: boolean;
 }
 
 /**
@@ -238,19 +227,4 @@ export class Connection {
       this.#options.logger.debug('session not ended at the server', { toolset: this.endpoint.name, code });
     }
   }
-}
-
-function factsOf(client: Client): ServerFacts {
-  const server = client.getServerVersion();
-  const tools = client.getServerCapabilities()?.tools;
-  const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
-  return {
-    era,
-    protocol: client.getNegotiatedProtocolVersion() ?? '',
-    server: server === undefined ? undefined : { name: server.name, version: server.version },
-    instructions: client.getInstructions(),
-    declaresTools: tools !== undefined,
-    // In the 2026 era the acknowledged subscription says it; a server without tools has none to tell about.
-    announces: era === 'modern' || tools === undefined || tools.listChanged === true,
-  };
 }
