@@ -5,13 +5,11 @@ import type { JsonObject } from '../core/tool.js';
 import { Connection } from './connection.js';
 import type { Environment } from './dispatcher.js';
 import { failureOf } from './failure.js';
+import { mayHaveMissed, type Occasion } from './occasion.js';
 import type { ServerFacts } from './server-facts.js';
 import { meansLost, SessionCare } from './session-care.js';
 import type { SessionLimits } from './session-limits.js';
 import { StreamKeeper } from './stream-keeper.js';
-
-/** Why another connection is made. */
-export type Occasion = 'connect' | 'list' | 'call' | 'stream' | 'heartbeat' | 'renewal' | 'headers';
 
 export interface ConnectionKeeperOptions {
   readonly endpoint: ToolsetEndpoint;
@@ -232,20 +230,5 @@ export class ConnectionKeeper {
 
   #debug(message: string, error: unknown): void {
     this.#options.logger.debug(message, { toolset: this.#endpoint.name, code: failureOf(error, this.#endpoint.name).code });
-  }
-}
-
-/** Whether a change may have gone unheard when a connection took another one's place. */
-function mayHaveMissed(occasion: Occasion, facts: { readonly before: ServerFacts; readonly now: ServerFacts }): boolean {
-  switch (occasion) {
-    // Who asked for the connection lists on it anyway, after its stream is open.
-    case 'connect':
-    case 'list':
-      return false;
-    // The old stream was open until the new one was; only another server behind the same URL is news.
-    case 'renewal':
-      return JSON.stringify(facts.before) !== JSON.stringify(facts.now);
-    default:
-      return true;
   }
 }

@@ -1,0 +1,19 @@
+import type { ServerFacts } from './server-facts.js';
+
+/** Why another connection is made. */
+export type Occasion = 'connect' | 'list' | 'call' | 'stream' | 'heartbeat' | 'renewal' | 'headers';
+
+/** Whether a change may have gone unheard when a connection took another one's place. */
+export function mayHaveMissed(occasion: Occasion, facts: { readonly before: ServerFacts; readonly now: ServerFacts }): boolean {
+  switch (occasion) {
+    // Who asked for the connection lists on it anyway, after its stream is open.
+    case 'connect':
+    case 'list':
+      return false;
+    // The old stream was open until the new one was; only another server behind the same URL is news.
+    case 'renewal':
+      return JSON.stringify(facts.before) !== JSON.stringify(facts.now);
+    default:
+      return true;
+  }
+}
