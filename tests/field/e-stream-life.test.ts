@@ -7,7 +7,7 @@ import { toolTurn } from './tool-turn.js';
 
 /** Nothing but a signal can find a change within these tests, except where a test sets a poll. */
 const NO_POLL = { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_DEBOUNCE_MS: '20' };
-const FACTOR = 25;
+const FACTOR = 40;
 const MINUTE_MS = 60_000 / FACTOR;
 /** For services whose clock runs fast: the index is read once, and limits that only bound failures stay long enough for a slow machine. */
 const FAST = { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_INDEX_SECONDS: '0', MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200' };
