@@ -1,4 +1,5 @@
 import { isJsonObject } from './json.js';
+import { schemaTargets } from './schema-targets.js';
 import type { JsonObject } from './tool.js';
 
 /**
@@ -9,8 +10,6 @@ const MAX_INLINED = 64 * 1024;
 
 /** What following one reference costs at least, so that definitions without content end too. */
 const REFERENCE_COST = 32;
-
-const MAX_POINTER = 1_000;
 
 /** How many references and `allOf`s may lead to one schema. */
 const MAX_CHAIN = 64;
@@ -41,8 +40,9 @@ export interface SchemaRefs {
   flatten(schema: unknown, place: SchemaPlace): FlatSchema;
 }
 
-/** @param root the schema that pointers such as `#/$defs/x` start from. */
+/** @param root the schema that references are resolved in. */
 export function schemaRefs(root: JsonObject): SchemaRefs {
+  const targetOf = schemaTargets(root);
   let spent = 0;
 
   /** False when the budget does not allow it; then nothing more is brought in. */
@@ -55,9 +55,10 @@ export function schemaRefs(root: JsonObject): SchemaRefs {
     if (!isJsonObject(schema)) return { keywords: {}, place };
     const path = new Set(place.path).add(schema);
     if (place.isInlined && !pay(ownCost(schema))) return { keywords: textOf(schema), place: { ...place, path } };
-    const { $ref: reference, allOf, ...own } = schema;
+    const { $ref, $dynamicRef, $recursiveRef, allOf, ...own } = schema;
     let merged: FlatSchema = { keywords: own, place: { ...place, path } };
     if (chain >= MAX_CHAIN) return merged;
+    const reference = $ref ?? $dynamicRef ?? $recursiveRef;
     if (typeof reference === 'string') merged = withTarget(merged, reference, chain);
     for (const part of Array.isArray(allOf) ? allOf.slice(0, MAX_PARTS) : []) {
       merged = join(merged, flatten(part, merged.place, chain + 1));
@@ -66,7 +67,7 @@ export function schemaRefs(root: JsonObject): SchemaRefs {
   }
 
   function withTarget(flat: FlatSchema, reference: string, chain: number): FlatSchema {
-    const target = targetOf(root, reference);
+    const target = targetOf(reference);
     if (!isJsonObject(target) || !pay(REFERENCE_COST)) return flat;
     // A schema inside itself: any value is allowed there, and what the schema is about stays to be read.
     if (flat.place.path.has(target)) return join(flat, { keywords: textOf(target), place: flat.place });
@@ -91,28 +92,6 @@ function ownCost(schema: JsonObject): number {
 
 function textOf({ title, description }: JsonObject): JsonObject {
   return { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
-}
-
-/** What a pointer within the document leads to; undefined for another document, an anchor, or a place that does not exist. */
-function targetOf(root: JsonObject, reference: string): unknown {
-  if (reference === '#') return root;
-  if (!reference.startsWith('#/') || reference.length > MAX_POINTER) return undefined;
-  let place: unknown = root;
-  for (const token of reference.slice(2).split('/')) {
-    const key = decoded(token).replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof place !== 'object' || place === null || !Object.hasOwn(place, key)) return undefined;
-    place = (place as JsonObject)[key];
-  }
-  return place;
-}
-
-function decoded(token: string): string {
-  try {
-    return decodeURIComponent(token);
-  } catch {
-    // A stray `%` is no encoding: the key is taken as it is written, and is simply missing when it is not meant so.
-    return token;
-  }
 }
 
 /**

@@ -119,7 +119,7 @@ function objectPartOf(projection: Projection): ObjectPart {
 
   const parts = branchesOf(projection).filter(allowsObjects).map(objectPartOf);
   const inBranches = new Map<string, JsonObject[]>();
-  for (const part of parts) {
+  for (const part of [...parts, ...conditionsOf(projection).map(objectPartOf)]) {
     for (const [name, property] of part.properties) {
       const alternatives = inBranches.get(name);
       if (alternatives === undefined) inBranches.set(name, [property]);
@@ -129,6 +129,17 @@ function objectPartOf(projection: Projection): ObjectPart {
   for (const [name, alternatives] of inBranches) if (!properties.has(name)) properties.set(name, unionOf(alternatives, {}));
   for (const name of parts[0]?.required ?? []) if (parts.every((part) => part.required.has(name))) required.add(name);
   return { properties, required, additionalProperties: inBranches.size > 0 ? undefined : additionalOf(projection) };
+}
+
+/** What holds under some condition only: its properties are shown, and none of them is required. */
+function conditionsOf({ refs, flat, level }: Projection): Projection[] {
+  if (level >= MAX_LEVELS) return [];
+  const { then: whenTrue, else: whenFalse, dependentSchemas } = flat.keywords;
+  const schemas = [whenTrue, whenFalse, ...(isJsonObject(dependentSchemas) ? Object.values(dependentSchemas) : [])];
+  return schemas
+    .filter(isJsonObject)
+    .filter((schema) => !isInside(schema, flat.place))
+    .map((schema) => ({ refs, flat: refs.flatten(schema, flat.place), level: level + 1 }));
 }
 
 function allowsObjects({ flat }: Projection): boolean {

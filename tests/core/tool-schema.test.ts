@@ -81,6 +81,19 @@ describe('projecting a schema for providers (6.3)', () => {
     });
   });
 
+  it('shows properties that hold under a condition only, and requires none of them', () => {
+    const conditional = JSON.parse(
+      '{"properties":{"kind":{"type":"string"}},"required":["kind"],"additionalProperties":false,"if":{"properties":{"kind":{"const":"a"}}},' +
+        '"then":{"properties":{"a":{"type":"number"}},"required":["a"]},"else":{"properties":{"b":{"type":"boolean"},"kind":{"type":"number"}}},' +
+        '"dependentSchemas":{"kind":{"properties":{"c":{"type":"integer"}},"required":["c"]}}}',
+    );
+    expect(projectSchema(conditional).schema).toEqual({
+      type: 'object',
+      properties: { kind: { type: 'string' }, a: { type: 'number' }, b: { type: 'boolean' }, c: { type: 'integer' } },
+      required: ['kind'],
+    });
+  });
+
   it('merges a root allOf', () => {
     const schema = {
       allOf: [{ $ref: '#/$defs/Base' }, { properties: { b: { type: 'number' } }, required: ['b'] }],
@@ -166,6 +179,12 @@ describe('projecting a schema for providers (6.3)', () => {
     ['a place that does not exist', { $ref: '#/$defs/Nope', description: 'own' }, { description: 'own' }],
     ['another document', { $ref: 'http://127.0.0.1:1/x.json', title: 'own' }, { title: 'own' }],
     ['a stray percent sign', { $ref: '#/$defs/%' }, {}],
+    ['an anchor', { $ref: '#here' }, { type: 'array', items: {} }],
+    ['an anchor that does not exist', { $ref: '#nowhere' }, {}],
+    ['a dynamic anchor', { $dynamicRef: '#there' }, { type: 'boolean' }],
+    ['an address inside the document', { $ref: 'item.json' }, { type: 'integer', title: 'item' }],
+    ['a place at an address inside the document', { $ref: 'item.json#/$defs/part' }, { type: 'number' }],
+    ["the document's own address", { $ref: 'https://example.com/root#/$defs/X' }, { type: 'string', description: 'X' }],
     ['a chain that ends in itself', { $ref: '#/$defs/Loop' }, { description: 'round' }],
     ['a reference that is no text', { $ref: 5, type: 'string' }, { type: 'string' }],
   ])('resolves references: %s', (_, property, expected) => {
@@ -174,8 +193,16 @@ describe('projecting a schema for providers (6.3)', () => {
       ToX: { $ref: '#/$defs/X' },
       'a/b c': { type: 'integer' },
       Loop: { $ref: '#/$defs/Loop', description: 'round' },
+      here: { $anchor: 'here', type: 'array' },
+      there: { $dynamicAnchor: 'there', type: 'boolean' },
+      item: { $id: 'item.json', type: 'integer', title: 'item', $defs: { part: { type: 'number' } } },
     };
-    const root = { properties: { p: property, headers: { type: 'boolean' } }, $defs, definitions: { Y: { type: 'number' } } };
+    const root = {
+      $id: 'https://example.com/root',
+      properties: { p: property, headers: { type: 'boolean' } },
+      $defs,
+      definitions: { Y: { type: 'number' } },
+    };
     expect((projectSchema(root).schema.properties as Record<string, unknown>).p).toEqual(expected);
   });
 
@@ -197,6 +224,7 @@ describe('projecting a schema for providers (6.3)', () => {
     ['properties', (next) => ({ type: 'object', properties: { a: next, b: next } })],
     ['allOf', (next) => ({ allOf: [next, next] })],
     ['anyOf', (next) => ({ anyOf: [next, next, { type: 'string' }] })],
+    ['conditions', (next) => ({ type: 'object', ...Object.fromEntries(['then', 'else', 'dependentSchemas'].map((key) => [key, next])) })],
     ['tuples', (next) => ({ type: 'array', items: [next, next] })],
   ])('bounds time and size when 40 definitions name each other twice in %s', (_, define) => {
     const $defs = Object.fromEntries(Array.from({ length: 40 }, (__, index) => [`d${index}`, define({ $ref: `#/$defs/d${index + 1}` })]));
@@ -220,6 +248,7 @@ describe('projecting a schema for providers (6.3)', () => {
     ],
     ['2000 nested arrays', nested((inner) => ({ type: 'array', items: inner }))],
     ['2000 nested unions', nested((inner) => ({ anyOf: [inner, { type: 'string' }] }))],
+    ['2000 nested conditions', nested((inner) => ({ properties: { a: {} }, else: inner }))],
     ['2000 nested allOf', nested((inner) => ({ allOf: [inner] }))],
     ['2000 nested objects', nested((inner) => ({ properties: { a: inner } }))],
   ])('bounds time and size for %s', (_, input) => {
