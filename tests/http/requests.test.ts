@@ -51,6 +51,15 @@ test('a body that is not JSON by its type is refused with 415', async () => {
   expect((await fetch(`${host.url}/runs`, { method: 'POST' })).status).toBe(415);
 });
 
+test('a body of exactly 10 MiB is accepted', async () => {
+  const host = await startAgentHost();
+  const body = (filler: string) =>
+    JSON.stringify({ threadId: 't', runId: 'r', messages: [{ id: 'm0', role: 'assistant', content: filler }, user] });
+  const text = body('x'.repeat(10 * 1024 * 1024 - body('').length));
+  expect(Buffer.byteLength(text)).toBe(10 * 1024 * 1024);
+  expect(await (await post(host.url, text)).text()).toContain('RUN_FINISHED');
+});
+
 test('a history of several megabytes is accepted', async () => {
   const host = await startAgentHost();
   const old = { id: 'm0', role: 'assistant', content: 'x'.repeat(5 * 1024 * 1024) };
