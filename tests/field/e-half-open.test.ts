@@ -20,8 +20,10 @@ describe.each(ERAS)('a proxy in front of a %s toolset', (era) => {
     expect(await fleet.shown()).toEqual({ a: 'one' });
     toolset.tools = [tool('a', 'two')];
     toolset.push();
+    const before = opens(toolset);
     proxy.blackHole('both', false);
     await fleet.untilGeneration(2);
+    await until(() => opens(toolset) > before, { what: 'a new stream' });
     await fleet.untilState('toolset', 'watching');
     expect(await fleet.shown()).toEqual({ a: 'two' });
     await until(() => toolset.streams.size === 1, { what: 'no second stream to be left' });

@@ -1,8 +1,22 @@
 import { CodedError } from '../../src/core/errors.js';
-import { failureOf, failureOfStatus, mayHaveRun, retryAfterOf } from '../../src/mcp/failure.js';
+import { failureOf, failureOfStatus, isSilence, mayHaveRun, retryAfterOf } from '../../src/mcp/failure.js';
 
 const withCode = (code: string) => Object.assign(new Error('x'), { code });
 const fetchFailed = (code: string) => new TypeError('fetch failed', { cause: withCode(code) });
+
+describe('isSilence', () => {
+  it.each([
+    [new CodedError('LIST_TIMEOUT', 'x'), true],
+    [failureOf(fetchFailed('UND_ERR_CONNECT_TIMEOUT'), 'kb'), true],
+    [failureOf(fetchFailed('EHOSTUNREACH'), 'kb'), true],
+    // Whoever refuses or resets a connection is there: streams to the same place were reset too.
+    [failureOf(fetchFailed('ECONNREFUSED'), 'kb'), false],
+    [failureOf(fetchFailed('ECONNRESET'), 'kb'), false],
+    [new CodedError('TOOLSET_SERVER_ERROR', 'x'), false],
+  ])('of %s is %s', (failure, silence) => {
+    expect(isSilence(failure)).toBe(silence);
+  });
+});
 
 describe('failureOf', () => {
   it.each([
