@@ -2,7 +2,7 @@ import { having, startFleet, tool } from '../flows/fleet.js';
 import { hang } from '../support/raw-answers.js';
 import { type RawToolset, startRawToolset } from '../support/raw-toolset.js';
 import { startProxy } from '../support/tcp-proxy.js';
-import { stays } from '../support/until.js';
+import { stays, until } from '../support/until.js';
 import { toolTurn } from './tool-turn.js';
 
 const DEBOUNCE = { MCP_AGENT_API_DEBOUNCE_MS: '20' };
