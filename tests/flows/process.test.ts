@@ -1,7 +1,10 @@
+import { connect } from 'node:net';
 import { gate } from '../support/gate.js';
 import { startIndex } from '../support/index-server.js';
-import { type ModelServer, shownTools, startModelServer } from '../support/model-server.js';
+import { type ModelReply, type ModelServer, shownTools, startModelServer } from '../support/model-server.js';
 import { type ServiceProcess, startService } from '../support/process.js';
+import { hang } from '../support/raw-answers.js';
+import { startRawToolset } from '../support/raw-toolset.js';
 import { beginTurn, runTurn } from '../support/run-client.js';
 import { type SdkEra, startSdkToolset } from '../support/sdk-toolset.js';
 import { until } from '../support/until.js';
@@ -166,6 +169,69 @@ describe('the command', () => {
     serving.service.signal('SIGTERM');
     expect((await turn.done).events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'shutting_down' });
     expect(await serving.service.exited).toBe(0);
+  });
+
+  test('ends every stream with an event when it has to stop, and every session at its toolset, within its grace (B116)', async () => {
+    const [one, two] = await Promise.all(
+      ['slow', 'other'].map((name) =>
+        startSdkToolset({ era: 'legacy', tools: [{ ...tool(name, 'one'), run: () => new Promise<string>(() => undefined) }] }),
+      ),
+    );
+    const serving = await serve({ one: one?.url ?? '', two: two?.url ?? '' }, { MCP_AGENT_API_DRAIN_SECONDS: '2' });
+    const barrier = gate();
+    serving.model.reply(({ body }): ModelReply => {
+      const text = body.messages.at(-1)?.content;
+      if (text === 'call') return { toolCalls: [{ name: 'slow', args: {} }] };
+      if (text === 'say') return { text: 'one two three', stopAfter: { tokens: 2, how: 'hang' } };
+      return text === 'end' ? { text: 'just in time', gate: barrier } : { hang: true };
+    });
+    const turns = await Promise.all(['call', 'say', 'think', 'end'].map((text) => beginTurn(serving.baseUrl, { text })));
+    await until(() => one?.calls.length === 1 && turns[1]?.text() === 'one two' && serving.model.requests.length === 4);
+    const { hostname, port } = new URL(serving.baseUrl);
+    const idle = connect(Number(port), hostname);
+    const idleClosed = new Promise((resolve) => idle.once('close', resolve));
+    const signalledAt = performance.now();
+    serving.service.signal('SIGTERM');
+    await until(async () => (await fetch(`${serving.baseUrl}/health/readiness`)).status === 503);
+    expect(performance.now() - signalledAt).toBeLessThan(1_500);
+    expect(await runTurn(serving.baseUrl, { text: 'new' })).toMatchObject({ status: 503, problem: { code: 'shutting_down' } });
+    barrier.open();
+    const ends = (await Promise.all(turns.map(({ done }) => done))).map(({ events }) => events.at(-1));
+    const stopped = { type: 'RUN_ERROR', code: 'shutting_down' };
+    expect(ends).toMatchObject([stopped, stopped, stopped, { type: 'RUN_FINISHED' }]);
+    expect(await serving.service.exited).toBe(0);
+    // The drain, two seconds for farewells, two for open answers, one for sessions, and a busy machine.
+    expect(performance.now() - signalledAt).toBeLessThan(12_000);
+    await idleClosed;
+    for (const toolset of [one, two]) expect([toolset?.counts().DELETE, toolset?.sessions(), toolset?.streams()]).toEqual([1, 0, 0]);
+    // The two that hung at the model were ended there too.
+    await until(() => serving.model.requests.filter(({ aborted }) => aborted).length === 2);
+    expect(serving.service.stderr).toEqual([]);
+  });
+
+  test('ends at once on a second signal, however long the drain may last (B116)', async () => {
+    const toolset = await startSdkToolset({ era: 'legacy', tools: [tool('a', 'one')] });
+    const serving = await serve({ toolset: toolset.url }, { MCP_AGENT_API_DRAIN_SECONDS: '600' });
+    serving.model.reply(() => ({ hang: true }));
+    const turn = await beginTurn(serving.baseUrl, { text: 'For ever' });
+    await until(() => serving.model.requests.length === 1);
+    serving.service.signal('SIGTERM');
+    await until(async () => (await fetch(`${serving.baseUrl}/health/readiness`)).status === 503);
+    const signalledAt = performance.now();
+    expect(await serving.service.stop('SIGINT')).toBe(1);
+    expect(performance.now() - signalledAt).toBeLessThan(3_000);
+    await expect(turn.done).rejects.toThrow();
+  });
+
+  test('ends in order on a signal while it is still starting', async () => {
+    const toolset = await startRawToolset({ tools: [tool('a', 'one')] });
+    toolset.on('initialize', hang);
+    const index = await startIndex({ toolset: toolset.url });
+    const service = startCommand({ MCP_URL: index.url, PROVIDER_MODEL: 'openai:test-model', PROVIDER_API_KEY: 'test-key', PORT: '0' });
+    await service.line('"listening"');
+    await until(() => (toolset.counts().initialize ?? 0) > 0);
+    expect(await service.stop('SIGINT')).toBe(0);
+    expect(service.stderr).toEqual([]);
   });
 
   test.each<SdkEra>(['legacy', 'modern', 'both'])(
