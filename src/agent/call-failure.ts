@@ -14,6 +14,8 @@ export function explainCallFailure(error: unknown, { tool, toolSeconds }: { tool
       return `Error: The tool ${name} did not answer within ${toolSeconds} seconds. It may or may not have run.`;
     case 'CALL_OUTCOME_UNKNOWN':
       return `Error: The connection broke while the tool ${name} was being called. The outcome is unknown: it may or may not have run, and it was not repeated.`;
+    case 'CALL_ANSWER_UNREADABLE':
+      return `Error: The tool ${name} was called, but its answer cannot be read: it is too large or malformed. It has probably run, so do not call it again for the same purpose.`;
     case 'CALL_CANCELLED':
       return `Error: The call of the tool ${name} was cancelled.`;
     case 'TOOLSET_UNAUTHORIZED':

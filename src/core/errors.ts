@@ -45,6 +45,10 @@ export const ERROR_CODES = {
     patience: 'soon',
     text: 'The connection broke during a tool call. The tool may or may not have run, so the call was not repeated.',
   },
+  CALL_ANSWER_UNREADABLE: {
+    patience: 'later',
+    text: 'The answer of a tool call is too large or no MCP. The tool has probably run, so the call was not repeated.',
+  },
   CALL_CANCELLED: { patience: 'soon', text: 'The tool call was cancelled.' },
   TOOL_GONE: { patience: 'later', text: 'The toolset no longer has this tool.' },
   SESSION_CLOSED: { patience: 'soon', text: 'The session was closed on this side.' },

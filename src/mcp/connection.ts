@@ -172,10 +172,10 @@ export class Connection {
     return this.#lastId;
   }
 
-  /** Sends a request past the SDK and answers the raw reply. Throws a CodedError when there is none. */
-  async ask(method: string, params: JsonObject, signal: AbortSignal): Promise<Reply> {
+  /** Sends a request past the SDK and answers the raw reply. Throws a CodedError when there is none, and LIST_TOO_LARGE for many more entries than `mostEntries`. */
+  async ask(method: string, params: JsonObject, signal: AbortSignal, mostEntries?: number): Promise<Reply> {
     const message = { jsonrpc: '2.0', id: this.nextId(), method, params: this.paramsFor(params) };
-    const { reply } = await this.#exchanges.ask(message, { headers: this.headersFor(method), signal });
+    const { reply } = await this.#exchanges.ask(message, { headers: this.headersFor(method), signal, mostEntries });
     return reply;
   }
 

@@ -1,6 +1,8 @@
 import { CodedError, type ErrorCode } from '../core/errors.js';
 import type { JsonObject } from '../core/tool.js';
-import { MAX_ANSWER_BYTES, readEvents, readText } from './answer.js';
+import { MAX_ANSWER_BYTES, readText } from './answer.js';
+import { hasMoreEntries } from './entry-count.js';
+import { ReplyStream } from './reply-stream.js';
 import { isObject, isRequestOrNotification, type Reply, replyTo } from './rpc-message.js';
 import { timeLimit } from './time-limit.js';
 import { mediaTypeOf, type OpenAnswer, type UserCall, type Wire } from './wire.js';
@@ -15,6 +17,15 @@ export interface ExchangeRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   readonly call?: UserCall | undefined;
+  /** A reply whose lists have more entries than this is refused before it is parsed, as far as that is worth the counting. */
+  readonly mostEntries?: number | undefined;
+}
+
+interface Wanted {
+  readonly id: string | number;
+  /** What it means when the stream ends without the reply. */
+  readonly codeOfEarlyEnd: ErrorCode;
+  readonly request: ExchangeRequest;
 }
 
 export type RpcRequest = JsonObject & { readonly id: string | number; readonly method: string };
@@ -39,7 +50,7 @@ export class Exchanges {
     try {
       await this.#wire.refuse(answer.response, request.headers['mcp-session-id'] !== undefined);
       return {
-        reply: await this.#readReply(answer, message.id, 'TOOLSET_UNREACHABLE'),
+        reply: await this.#readReply(answer, { id: message.id, codeOfEarlyEnd: 'TOOLSET_UNREACHABLE', request }),
         session: answer.response.headers.get('mcp-session-id'),
       };
     } catch (error) {
@@ -84,7 +95,7 @@ export class Exchanges {
       if (status >= 400 && status < 500 && !NO_VERDICT.has(status))
         return { kind: 'refused', status, text: await readText(answer.response.body, MAX_ANSWER_BYTES) };
       await this.#wire.refuse(answer.response, false);
-      return { kind: 'reply', reply: await this.#readReply(answer, message.id, 'TOOLSET_NOT_MCP') };
+      return { kind: 'reply', reply: await this.#readReply(answer, { id: message.id, codeOfEarlyEnd: 'TOOLSET_NOT_MCP', request }) };
     } catch (error) {
       answer.end();
       throw this.#wire.failure(error);
@@ -96,31 +107,35 @@ export class Exchanges {
     return this.#wire.open({ method: 'POST', body, headers, signal: request.signal, call: request.call });
   }
 
-  async #readReply(answer: OpenAnswer, id: string | number, codeOfEarlyEnd: ErrorCode): Promise<Reply> {
+  async #readReply(answer: OpenAnswer, wanted: Wanted): Promise<Reply> {
     const type = mediaTypeOf(answer.response);
     if (type === 'text/event-stream') {
-      const events = readEvents(answer.response.body, { maxEventBytes: MAX_ANSWER_BYTES, maxBytes: MAX_ANSWER_BYTES });
-      const reply = await this.#replyOn(events, id, codeOfEarlyEnd);
-      this.#drain(events, answer);
-      return reply;
+      const stream = new ReplyStream(answer, { wire: this.#wire, ...wanted.request });
+      const messages = stream.messages();
+      try {
+        const reply = await this.#replyOn(messages, wanted);
+        this.#drain(messages, stream);
+        return reply;
+      } catch (error) {
+        stream.end();
+        throw error;
+      }
     }
     if (type !== 'application/json') throw this.#notMcp(`answered ${type === '' ? 'without a content type' : type} instead of JSON`);
-    const reply = replyTo(id, this.#parse(await readText(answer.response.body, MAX_ANSWER_BYTES)));
+    const reply = replyTo(wanted.id, this.#parse(await readText(answer.response.body, MAX_ANSWER_BYTES), wanted.request));
     if (reply === undefined) throw this.#notMcp('answered JSON that is not the reply to the request');
     answer.end();
     return reply;
   }
 
-  async #replyOn(events: ReturnType<typeof readEvents>, id: string | number, codeOfEarlyEnd: ErrorCode): Promise<Reply> {
+  async #replyOn(messages: AsyncGenerator<string, void>, { id, codeOfEarlyEnd, request }: Wanted): Promise<Reply> {
     for (;;) {
-      const next = await events.next();
+      const next = await messages.next();
       if (next.done) {
         const text = `The event stream of toolset "${this.#wire.toolset}" ended without the reply.`;
         throw new CodedError(codeOfEarlyEnd, text, { toolset: this.#wire.toolset });
       }
-      const { event, data } = next.value;
-      if (data === '' || (event !== undefined && event !== 'message')) continue;
-      const message = this.#parse(data);
+      const message = this.#parse(next.value, request);
       if (isObject(message) && isRequestOrNotification(message)) {
         this.#deliver(message);
         continue;
@@ -132,11 +147,12 @@ export class Exchanges {
   }
 
   /** Reads what follows the reply, so that the socket can be used again and a late notification is heard. */
-  #drain(events: ReturnType<typeof readEvents>, answer: OpenAnswer): void {
-    const cancel = this.#wire.clock.after(AFTERTHOUGHT_MS, answer.end);
+  #drain(messages: AsyncGenerator<string, void>, stream: ReplyStream): void {
+    const cancel = this.#wire.clock.after(AFTERTHOUGHT_MS, () => stream.end());
+    stream.finish();
     const read = async () => {
-      for await (const { data } of events) {
-        const message = data === '' ? undefined : this.#parse(data);
+      for await (const data of messages) {
+        const message = this.#parse(data, {});
         if (isObject(message) && isRequestOrNotification(message)) this.#deliver(message);
       }
     };
@@ -145,11 +161,15 @@ export class Exchanges {
       .catch(() => undefined)
       .finally(() => {
         cancel();
-        answer.end();
+        stream.end();
       });
   }
 
-  #parse(text: string): unknown {
+  #parse(text: string, { mostEntries }: { readonly mostEntries?: number | undefined }): unknown {
+    if (mostEntries !== undefined && hasMoreEntries(text, mostEntries)) {
+      const { toolset } = this.#wire;
+      throw new CodedError('LIST_TOO_LARGE', `Toolset "${toolset}" answered a list of more than ${mostEntries} entries.`, { toolset });
+    }
     try {
       return JSON.parse(text);
     } catch {

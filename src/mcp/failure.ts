@@ -91,6 +91,7 @@ function codeOfStatus(seen: {
   const namesSession = rpc === undefined ? text.length < 1_000 && /session/i.test(text) : SESSION_TEXT.test(rpc.message);
   if (rpc?.code === -32022) return 'SESSION_LOST';
   if (status === 404 && (hasSession || (rpc !== undefined && namesSession))) return 'SESSION_LOST';
+  if (hasSession && (status === 410 || (status >= 400 && status < 500 && rpc?.code === -32001))) return 'SESSION_LOST';
   if ((status === 400 || status === 401 || status === 409 || status === 410) && namesSession) return 'SESSION_LOST';
   if (status === 503 && rpc?.code === -32001 && namesSession) return 'SESSION_LOST';
   if (status === 401 || status === 403) return 'TOOLSET_UNAUTHORIZED';

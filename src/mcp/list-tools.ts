@@ -25,7 +25,7 @@ export async function listTools(connection: Connection, signal: AbortSignal): Pr
   let length = 0;
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const reply = await connection.ask('tools/list', cursor === undefined ? {} : { cursor }, signal);
+    const reply = await connection.ask('tools/list', cursor === undefined ? {} : { cursor }, signal, MAX_TOOLS);
     // A server that had tools and no longer knows the method is another one by now; a new handshake tells which.
     if (reply.kind === 'error' && reply.code === -32601) throw fail('SESSION_LOST', 'is unknown to the server (JSON-RPC error -32601)');
     if (reply.kind === 'error') throw failureOfRpcError({ toolset, ...reply });

@@ -1,4 +1,6 @@
-import type { FetchLike } from '@modelcontextprotocol/client';
+import { type FetchLike, PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/client';
+import type { JsonObject } from '../core/tool.js';
+import { readableResult } from './call-result.js';
 import type { Exchanges, RpcRequest } from './exchange.js';
 import { tolerantResult } from './handshake-result.js';
 import { isObject, isRequestOrNotification, type Reply } from './rpc-message.js';
@@ -51,10 +53,17 @@ export function sdkFetch(exchanges: Exchanges, calls: CallRegister): FetchLike {
   };
 }
 
-function jsonResponse({ id, method }: RpcRequest, reply: Reply, session: string | null): Response {
+function jsonResponse(request: RpcRequest, reply: Reply, session: string | null): Response {
   const { kind, ...error } = reply;
-  const body = { jsonrpc: '2.0', id, ...(kind === 'result' ? { result: tolerantResult(method, reply.result) } : { error }) };
+  const body = { jsonrpc: '2.0', id: request.id, ...(kind === 'result' ? { result: acceptable(request, reply.result) } : { error }) };
   const headers = new Headers({ 'content-type': 'application/json' });
   if (session !== null) headers.set('mcp-session-id', session);
   return new Response(JSON.stringify(body), { status: 200, headers });
+}
+
+/** The result in the form that the SDK accepts. */
+function acceptable({ method, params }: RpcRequest, result: JsonObject): JsonObject {
+  if (method !== 'tools/call') return tolerantResult(method, result);
+  const isModern = isObject(params) && isObject(params._meta) && params._meta[PROTOCOL_VERSION_META_KEY] !== undefined;
+  return { ...(isModern && { resultType: 'complete' }), ...readableResult(result) };
 }

@@ -3,8 +3,9 @@ import type { Clock, Logger, ToolCallRequest, ToolCallResult } from '../core/por
 import type { ToolDefinition } from '../core/tool.js';
 import type { Connection } from './connection.js';
 import type { ConnectionKeeper } from './connection-keeper.js';
-import { failureOf, mayHaveRun } from './failure.js';
+import { failureOf, failureOfRpcError, mayHaveRun } from './failure.js';
 import type { Occasion } from './occasion.js';
+import { mayBeLost, meansLost } from './session-care.js';
 import type { SessionLimits } from './session-limits.js';
 import { timeLimit, unlessAborted } from './time-limit.js';
 import { callTool, saysToolIsGone, userHeaders } from './tool-call.js';
@@ -89,7 +90,7 @@ export class SessionCalls {
         const failure = failureOf(error, keeper.endpoint.name);
         if (keeper.closed) throw failure;
         if (user !== undefined && (await this.#mayBeBound(connection, { failure, request, user }))) return this.#callBound(user, request);
-        if (failure.code !== 'SESSION_LOST') throw failure;
+        if (failure.code !== 'SESSION_LOST' && !(await this.#isLostBehind(failure, connection, request))) throw failure;
         const replacing = keeper.replaceLost(connection, 'call');
         // The outcome is waited for below, or by nobody: the next call or list meets it again.
         replacing.catch(() => undefined);
@@ -113,6 +114,21 @@ export class SessionCalls {
     this.#lost = { connection, at };
     const lostAgain = before !== undefined && before.connection !== connection && at - before.at < LOST_AGAIN_MS;
     return lostAgain && this.#firstUsers.get(connection) !== digestOf(user);
+  }
+
+  /**
+   * Whether a refusal that does not say so comes from a lost session. 400, 405, -32600 and -32001 may as well be about the call itself, so
+   * the server is asked something that it refuses only when it does not know the session.
+   */
+  async #isLostBehind(failure: CodedError, connection: Connection, request: ToolCallRequest): Promise<boolean> {
+    if (!connection.hasSession || connection.outdated.aborted || !mayBeLost(failure)) return false;
+    try {
+      const reply = await this.#soon(request, (signal) => connection.ask('ping', {}, signal));
+      return reply.kind === 'error' && failureOfRpcError({ toolset: failure.toolset ?? '', ...reply }).code === 'SESSION_LOST';
+    } catch (error) {
+      // A server that cannot be reached just now says nothing about the session.
+      return meansLost(failureOf(error, this.#options.keeper.endpoint.name));
+    }
   }
 
   /** Whether the server still knows the session when the service asks. */

@@ -1,3 +1,4 @@
+import { ProtocolError } from '@modelcontextprotocol/client';
 import type { CodedError } from '../core/errors.js';
 import type { Clock } from '../core/ports.js';
 import type { Connection } from './connection.js';
@@ -22,6 +23,12 @@ const LOST_STATUS: ReadonlySet<number | undefined> = new Set([400, 404, 405, 410
 /** True when a request that any server of this session answers was refused in such a way that the session may be lost. */
 export function meansLost(failure: CodedError): boolean {
   return failure.code === 'SESSION_LOST' || LOST_STATUS.has(failure.status);
+}
+
+/** True when a tool call was refused in a way in which servers also refuse what comes on a session that they do not know. */
+export function mayBeLost(failure: CodedError): boolean {
+  if (failure.status !== undefined) return LOST_STATUS.has(failure.status);
+  return failure.cause instanceof ProtocolError && (failure.cause.code === -32600 || failure.cause.code === -32001);
 }
 
 /** The two timers of a session (CONTRACT.md 4.6): a heartbeat while it is watching, and a renewal when it is old. */

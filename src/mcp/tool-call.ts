@@ -78,7 +78,7 @@ function failureOfCall(error: unknown, about: { readonly toolset: string; readon
   if (error instanceof ProtocolError && (error.code === -32602 || error.code === -32601) && GONE.test(error.message))
     return as('TOOL_GONE', `Toolset "${toolset}" no longer has the tool "${tool}".`);
   const failure = failureOf(error, toolset);
-  if (failure.code === 'LIST_TOO_LARGE') return as('TOOLSET_PROTOCOL_ERROR', `The answer of "${tool}" is too large.`);
+  if (isUnreadable(error, failure)) return as('CALL_ANSWER_UNREADABLE', `The answer of "${tool}" is too large or no MCP.`);
   if (error instanceof ProtocolError && failure.code === 'TOOLSET_PROTOCOL_ERROR') {
     // A JSON-RPC error is meant for the caller: it is how a model learns which argument was wrong.
     return as('TOOLSET_PROTOCOL_ERROR', `The tool "${tool}" answered error ${error.code}: ${error.message.slice(0, MAX_ERROR_TEXT)}`);
@@ -88,6 +88,13 @@ function failureOfCall(error: unknown, about: { readonly toolset: string; readon
     return as('CALL_OUTCOME_UNKNOWN', text);
   }
   return failure;
+}
+
+/** True when an answer came, and what it says cannot be used. */
+function isUnreadable(error: unknown, failure: CodedError): boolean {
+  if (failure.code === 'LIST_TOO_LARGE') return true;
+  if (failure.status !== undefined) return false;
+  return failure.code === 'TOOLSET_NOT_MCP' || (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult);
 }
 
 function isTimeout(error: unknown): boolean {
