@@ -40,7 +40,7 @@ test('B14, second case: a server with slow lists that notifies after each of the
       toolset.push();
     }),
   );
-  const env = { MCP_AGENT_API_INDEX_SECONDS: '0', MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '100' };
+  const env = { MCP_AGENT_API_INDEX_SECONDS: '0', MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200', MCP_AGENT_API_STARTUP_SECONDS: '6000' };
   const fleet = await startFleet({ toolset: toolset.url }, { env, clock: fastClock(factor) });
   const before = listsOf(toolset);
   await stays(() => listsOf(toolset) <= before + 10, { durationMs: 60_000 / factor, what: 'ten lists a minute' });

@@ -7,7 +7,12 @@ import { stays, until } from '../support/until.js';
 
 const NO_POLL = { MCP_AGENT_API_REFRESH_SECONDS: '0' };
 /** The index is read once; limits that only bound failures stay long enough for a slow machine. */
-const FAST = { ...NO_POLL, MCP_AGENT_API_INDEX_SECONDS: '0', MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200' };
+const FAST = {
+  ...NO_POLL,
+  MCP_AGENT_API_INDEX_SECONDS: '0',
+  MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200',
+  MCP_AGENT_API_STARTUP_SECONDS: '6000',
+};
 
 describe('a burst of notifications', () => {
   test('B18: 200 of them while lists take long cost two lists at most and one swap, and a later one starts a fresh list', async () => {

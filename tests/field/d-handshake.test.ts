@@ -153,7 +153,12 @@ describe('a toolset without tools', () => {
     const liar = await startRawToolset({ capabilities: { tools: {} } });
     liar.on('tools/list', rpcError(-32601, 'Method not found'));
     const other = await startRawToolset({ tools: [tool('x', 'one')] });
-    const env = { ...NO_POLL, MCP_AGENT_API_INDEX_SECONDS: '0', MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200' };
+    const env = {
+      ...NO_POLL,
+      MCP_AGENT_API_INDEX_SECONDS: '0',
+      MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200',
+      MCP_AGENT_API_STARTUP_SECONDS: '6000',
+    };
     const fleet = await startFleet({ liar: liar.url, other: other.url }, { env, clock: fastClock(25), wait: false });
     await fleet.untilState('liar', 'failing');
     await fleet.untilGeneration(1);

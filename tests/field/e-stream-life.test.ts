@@ -10,7 +10,12 @@ const NO_POLL = { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_DEBOUNCE_MS:
 const FACTOR = 40;
 const MINUTE_MS = 60_000 / FACTOR;
 /** For services whose clock runs fast: the index is read once, and limits that only bound failures stay long enough for a slow machine. */
-const FAST = { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_INDEX_SECONDS: '0', MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200' };
+const FAST = {
+  MCP_AGENT_API_REFRESH_SECONDS: '0',
+  MCP_AGENT_API_INDEX_SECONDS: '0',
+  MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200',
+  MCP_AGENT_API_STARTUP_SECONDS: '6000',
+};
 
 const ERAS = ['legacy', 'modern'] as const;
 const streamOf = { legacy: 'GET', modern: 'subscriptions/listen' } as const;

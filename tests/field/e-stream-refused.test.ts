@@ -8,7 +8,12 @@ import { toolTurn } from './tool-turn.js';
 /** Nothing but a signal can find a change within these tests, except where a test sets a poll. */
 const NO_POLL = { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_DEBOUNCE_MS: '20' };
 /** For services whose clock runs fast: the index is read once, and limits that only bound failures stay long enough for a slow machine. */
-const FAST = { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_INDEX_SECONDS: '0', MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200' };
+const FAST = {
+  MCP_AGENT_API_REFRESH_SECONDS: '0',
+  MCP_AGENT_API_INDEX_SECONDS: '0',
+  MCP_AGENT_API_LIST_TIMEOUT_SECONDS: '200',
+  MCP_AGENT_API_STARTUP_SECONDS: '6000',
+};
 
 describe('a stream that is refused', () => {
   test.each([400, 401, 404, 406, 501])(
