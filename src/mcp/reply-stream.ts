@@ -1,5 +1,5 @@
 import { CodedError } from '../core/errors.js';
-import { AnswerTooLarge, MAX_ANSWER_BYTES, readEvents } from './answer.js';
+import { MAX_ANSWER_BYTES, readEvents } from './answer.js';
 import { onAbort } from './time-limit.js';
 import { mediaTypeOf, type OpenAnswer, type UserCall, type Wire } from './wire.js';
 
@@ -36,22 +36,10 @@ export class ReplyStream {
     this.#options = options;
   }
 
-  /** The data of each message, until the stream has ended for good. Throws what breaks it. */
+  /** The data of each message, until the stream has ended for good. Throws what breaks it: only a stream that was closed in order is resumed. */
   async *messages(): AsyncGenerator<string, void> {
-    for (;;) {
-      let broke: unknown;
-      try {
-        yield* this.#read();
-      } catch (error) {
-        if (this.#hasReply || this.#lastEventId === undefined || this.#options.signal?.aborted || error instanceof AnswerTooLarge)
-          throw error;
-        broke = error;
-      }
-      if (!(await this.#resume())) {
-        if (broke !== undefined) throw broke;
-        return;
-      }
-    }
+    do yield* this.#read();
+    while (await this.#resume());
   }
 
   /** The reply has come: the stream is not resumed any more. */
