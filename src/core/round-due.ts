@@ -8,7 +8,7 @@ import { hasToken, tokenAt } from './swap-tokens.js';
 /** A list that has run for so long gives up its place and leaves its round (CONTRACT.md 3.3). */
 const LATE_MS = 2_000;
 /** A failing toolset that calls for attention is not asked more often than this. */
-const CALLED_RETRY_MS = 2_000;
+export const CALLED_RETRY_MS = 2_000;
 /** While a list waits for a swap token, a notification waits so long: what it announces cannot become live yet, and some servers notify because they were listed. */
 const FLAPPING_WAIT_MS = 2_000;
 /** When an empty list is confirmed, counted from the first empty one (CONTRACT.md 3.8). */

@@ -1,7 +1,7 @@
 import { retryDelayMs } from './backoff.js';
 import { CodedError, patienceOf } from './errors.js';
 import { change, changeToolset, type Draft, liveSnapshot, newToolset, PLAIN_ASK } from './round-draft.js';
-import { listAgainForRequest, makeDue, openAtOnce, openWindow, schedulePoll, setMembership } from './round-due.js';
+import { CALLED_RETRY_MS, listAgainForRequest, makeDue, openAtOnce, openWindow, schedulePoll, setMembership } from './round-due.js';
 import type { Membership, RoundEvent } from './round-state.js';
 
 /** The index names these toolsets now: others leave, new ones are due (CONTRACT.md 3.12). */
@@ -128,10 +128,12 @@ export function receiveFailure(draft: Draft, event: Extract<RoundEvent, { type: 
     retryAfterMs: error.retryAfterMs,
     chance: draft.moment.random(),
   });
+  // A signal that came while the list was in flight is a sign of life: as between two tries, it brings the next one forward.
+  const calledInMs = toolset.due === null ? Number.POSITIVE_INFINITY : CALLED_RETRY_MS;
   // What left its round as late gets a round of its own, unless it was failing before: then its failure is nothing new.
   const ownRound = work.role === 'late' && draft.state.live !== null && toolset.failure === null;
   changeToolset(draft, event.id, {
-    work: { doing: 'retrying', at: now + delayMs },
+    work: { doing: 'retrying', at: now + Math.min(delayMs, calledInMs) },
     failure: { error, failures, since, triedAt: now },
     verdict: ownRound ? { kind: 'failed', error, ask: work.ask } : null,
     // Signals that came meanwhile are served by the retries; only a request still wants its list.

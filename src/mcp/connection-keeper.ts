@@ -93,6 +93,8 @@ export class ConnectionKeeper {
   renew(endpoint: ToolsetEndpoint): void {
     this.#endpoint = endpoint;
     if (this.#current !== undefined || this.#opening !== undefined) this.#renewNow('headers');
+    // What kept a connection from being made may be over with the new headers; the next list tells.
+    else this.#options.onMissed();
   }
 
   async close(): Promise<void> {
@@ -169,7 +171,7 @@ export class ConnectionKeeper {
     const session = occasion === 'list' || occasion === 'call' ? 'lost' : 'known';
     if (before.connection !== undefined) void this.#letGo(before.connection, session);
     this.#setPush(hears ? 'watching' : 'polling');
-    if (before.facts !== undefined && mayHaveMissed(occasion, { before: before.facts, now: connection.facts })) this.#options.onMissed();
+    if (mayHaveMissed(occasion, { before: before.facts, now: connection.facts })) this.#options.onMissed();
   }
 
   /** Ends a connection once its calls have ended. Never rejects. */

@@ -149,7 +149,9 @@ class McpSession implements ToolsetSession {
       }
       if (outcome.kind === 'whole') return outcome.list;
       if (replaced) throw notLostAgain(outcome.failure);
-      const lost = meansLost(outcome.failure) || this.#calls.tookSession(connection, outcome.failure);
+      // Refused with headers that the index has replaced: a renewal that failed must not keep the old ones in use.
+      const outdated = connection.endpoint !== this.endpoint;
+      const lost = outdated || meansLost(outcome.failure) || this.#calls.tookSession(connection, outcome.failure);
       if (!lost || this.#keeper.closed) throw outcome.failure;
       replaced = true;
       await unlessAborted(this.#keeper.replaceLost(connection, 'list'), signal);

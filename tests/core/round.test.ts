@@ -194,6 +194,21 @@ describe('aborted rounds (3.6)', () => {
     expect(driver.live.a).toBe('v2');
   });
 
+  test.each([
+    ['for the first time', 1],
+    ['once more', 2],
+  ])('a notification during a list that then fails %s brings the next try forward as well', (_when, list) => {
+    const driver = started();
+    Object.assign(toolset(driver, 'a'), { content: { fails: 'TOOLSET_UNAUTHORIZED' }, takesMs: 500 });
+    driver.notify('a');
+    while (toolset(driver, 'a').lists < list) driver.run(100);
+    driver.notify('a');
+    driver.run(600);
+    toolset(driver, 'a').content = 'v2';
+    driver.run(3_000);
+    expect(driver.live.a).toBe('v2');
+  });
+
   test('a toolset that no longer declares tools is failing, not empty', () => {
     const driver = started();
     Object.assign(toolset(driver, 'a'), { content: 'EMPTY', declaresTools: false });
