@@ -22,13 +22,13 @@ describe('a stream that is refused', () => {
       const toolset = await startRawToolset({ era: 'stateless', tools: [tool('a', 'one')] });
       toolset.on('GET', respond({ status }));
       const env = { ...FAST, MCP_AGENT_API_REFRESH_SECONDS: '1800', MCP_AGENT_API_POLLING_SECONDS: '10' };
-      const fleet = await startFleet({ toolset: toolset.url }, { env, clock: fastClock(100) });
+      const fleet = await startFleet({ toolset: toolset.url }, { env, clock: fastClock(50) });
       expect(await fleet.toolset('toolset')).toMatchObject({ state: 'polling', error: null });
       toolset.tools = [tool('a', 'two')];
       await fleet.untilGeneration(2);
       expect((await toolTurn(fleet, 'a')).result).toContain('{}');
       const gets = toolset.counts().GET ?? 0;
-      await stays(() => (toolset.counts().GET ?? 0) <= gets + 1, { durationMs: 58_000 / 100, what: 'one GET a minute' });
+      await stays(() => (toolset.counts().GET ?? 0) <= gets + 1, { durationMs: 58_000 / 50, what: 'one GET a minute' });
       expect(toolset.counts().initialize).toBe(1);
       expect(having(fleet.rounds(), 'aborted')).toEqual([]);
     },
