@@ -27,6 +27,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 /** Which rooms may import a package; a name that ends in a slash stands for everything below it. `service` hands types on. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/client': ['mcp'],
+  '@modelcontextprotocol/ext-apps': ['core', 'mcp'],
   '@modelcontextprotocol/sdk': ['demo'],
   '@modelcontextprotocol/server': ['demo'],
   '@modelcontextprotocol/node': ['demo'],

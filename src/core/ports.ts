@@ -89,6 +89,13 @@ export interface ToolCallResult {
   readonly meta?: JsonObject;
 }
 
+/** One view as its toolset answered it. */
+export interface ReadView {
+  readonly html: Uint8Array;
+  /** `_meta.ui.csp` of the content, raw; undefined where it has none. */
+  readonly csp: unknown;
+}
+
 /** One long-lived MCP client connection to one toolset (CONTRACT.md 4). */
 export interface ToolsetSession {
   readonly endpoint: ToolsetEndpoint;
@@ -99,6 +106,10 @@ export interface ToolsetSession {
   list(signal: AbortSignal): Promise<ToolsetList>;
   /** Calls a tool. Throws a CodedError when there is no answer; a tool's own error is a result with `isError`. */
   call(request: ToolCallRequest): Promise<ToolCallResult>;
+  /** Reads one view with the service's own credentials. Throws a CodedError. */
+  readView(uri: string, signal: AbortSignal): Promise<ReadView>;
+  /** What the entries of the resource list declare that their views may load (`_meta.ui.csp`, raw), by URI. Throws a CodedError. */
+  viewPolicies(signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>;
   /** Closes the notification stream and opens it anew (a signal was missed). */
   reopenStream(): void;
   /** Replaces the connection by a fresh one, new before old (changed headers). */

@@ -50,9 +50,16 @@ export function canonicalSchemaText(schema: unknown): string {
   return write(schema, 'schema', 1);
 }
 
-/** The part of a tool's `_meta` that counts (CONTRACT.md 5.1): how the tool is shown in a view. */
+/**
+ * The part of a tool's `_meta` that counts (CONTRACT.md 5.1): how the tool is shown in a view. The older spelling of its URI,
+ * `_meta["ui/resourceUri"]`, counts where the newer one is not there, because it says the same.
+ */
 export function uiMetaOf(tool: Pick<ToolDefinition, '_meta'>): unknown {
-  return isJsonObject(tool._meta) && Object.hasOwn(tool._meta, 'ui') ? tool._meta.ui : undefined;
+  if (!isJsonObject(tool._meta)) return undefined;
+  const ui = Object.hasOwn(tool._meta, 'ui') ? tool._meta.ui : undefined;
+  const flat = Object.hasOwn(tool._meta, 'ui/resourceUri') ? tool._meta['ui/resourceUri'] : undefined;
+  if (flat === undefined || (ui !== undefined && !isJsonObject(ui)) || ui?.resourceUri !== undefined) return ui;
+  return { ...ui, resourceUri: flat };
 }
 
 /**

@@ -23,6 +23,8 @@ export interface ConnectionKeeperOptions {
   readonly onStatus: (status: SessionStatus) => void;
   /** Something may have changed unheard. */
   readonly onMissed: () => void;
+  /** Another connection is in use from now on. Must return at once. */
+  readonly onConnected: (connection: Connection) => void;
 }
 
 /**
@@ -171,6 +173,7 @@ export class ConnectionKeeper {
     const session = occasion === 'list' || occasion === 'call' ? 'lost' : 'known';
     if (before.connection !== undefined) void this.#letGo(before.connection, session);
     this.#setPush(hears ? 'watching' : 'polling');
+    this.#options.onConnected(connection);
     if (mayHaveMissed(occasion, { before: before.facts, now: connection.facts })) this.#options.onMissed();
   }
 

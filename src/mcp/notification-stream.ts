@@ -23,6 +23,8 @@ export type StreamEnd =
 export interface StreamOptions {
   readonly connection: Connection;
   readonly clock: Clock;
+  /** Asks for changes of these views only (2026 era), in place of everything else. */
+  readonly views?: readonly string[];
   /** The stream is open: from now on a change is heard. Called at most once. */
   readonly onOpen: () => void;
   /** Called exactly once, and not at all after `close`. */
@@ -49,10 +51,11 @@ export function openNotificationStream(options: StreamOptions): NotificationStre
   const settled = new Promise<void>((resolve) => {
     settle = resolve;
   });
-  const run = new StreamRun(connection, () => {
+  const onOpen = () => {
     options.onOpen();
     settle();
-  });
+  };
+  const run = new StreamRun(connection, { onOpen, views: options.views });
   let closed = false;
   let silent = false;
   const beats = new BeatWatch({
@@ -86,12 +89,14 @@ class StreamRun {
   readonly #connection: Connection;
   readonly #onOpen: () => void;
   readonly #listenId: string;
+  readonly #views: readonly string[] | undefined;
   #open = false;
   #retryMs: number | undefined;
 
-  constructor(connection: Connection, onOpen: () => void) {
+  constructor(connection: Connection, { onOpen, views }: { readonly onOpen: () => void; readonly views: StreamOptions['views'] }) {
     this.#connection = connection;
     this.#onOpen = onOpen;
+    this.#views = views;
     this.#listenId = `listen-${connection.nextId()}`;
   }
 
@@ -124,7 +129,9 @@ class StreamRun {
       };
     }
     const method = 'subscriptions/listen';
-    const params = this.#connection.paramsFor({ notifications: { toolsListChanged: true, resourcesListChanged: true } });
+    const views = this.#views;
+    const notifications = views === undefined ? { toolsListChanged: true, resourcesListChanged: true } : { resourceSubscriptions: views };
+    const params = this.#connection.paramsFor({ notifications });
     const headers = {
       ...this.#connection.headersFor(method),
       'content-type': 'application/json',
@@ -169,7 +176,11 @@ class StreamRun {
 
   #acknowledged(message: { readonly [key: string]: unknown }): StreamEnd | undefined {
     const honoured = isObject(message.params) && isObject(message.params.notifications) ? message.params.notifications : {};
-    if (honoured.toolsListChanged !== true) return { kind: 'refused', why: 'does not announce changes of its tools', retry: 'never' };
+    if (this.#views !== undefined) {
+      if (honoured.resourceSubscriptions === undefined)
+        return { kind: 'refused', why: 'does not announce changes of views', retry: 'never' };
+    } else if (honoured.toolsListChanged !== true)
+      return { kind: 'refused', why: 'does not announce changes of its tools', retry: 'never' };
     this.#opened();
     return undefined;
   }

@@ -63,6 +63,8 @@ function jsonResponse(request: RpcRequest, reply: Reply, session: string | null)
 
 /** The result in the form that the SDK accepts. */
 function acceptable({ method, params }: RpcRequest, result: JsonObject): JsonObject {
+  // In the 2026 era the SDK insists on fields about caching; nothing is cached here.
+  if (method === 'resources/read') return { resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...result };
   if (method !== 'tools/call') return tolerantResult(method, result);
   const isModern = isObject(params) && isObject(params._meta) && params._meta[PROTOCOL_VERSION_META_KEY] !== undefined;
   return { ...(isModern && { resultType: 'complete' }), ...readableResult(result) };

@@ -8,6 +8,8 @@ export interface ServerFacts {
   readonly server: { readonly name: string; readonly version: string } | undefined;
   readonly instructions: string | undefined;
   readonly declaresTools: boolean;
+  /** Whether it tells when one resource that was subscribed to changes. */
+  readonly subscribesResources: boolean;
   /** Whether it promises to tell when its tools or resources change. */
   readonly announces: boolean;
 }
@@ -23,6 +25,7 @@ export function factsOf(client: Client): ServerFacts {
     server: server === undefined ? undefined : { name: server.name, version: server.version },
     instructions: client.getInstructions(),
     declaresTools: tools !== undefined,
+    subscribesResources: client.getServerCapabilities()?.resources?.subscribe === true,
     // In the 2026 era the acknowledged subscription says it; a server without tools has none to tell about.
     announces: era === 'modern' || tools === undefined || tools.listChanged === true,
   };

@@ -35,6 +35,8 @@ export interface SessionPool extends Sessions {
   get(endpoint: ToolsetEndpoint): ToolsetSession;
   /** The status of a toolset's session; undefined when it has none. */
   status(id: string): SessionStatus | undefined;
+  /** The open session of a toolset, which stays as wanted as it was; undefined when it has none. */
+  find(id: string): ToolsetSession | undefined;
   /** The toolset left the index: its session is closed once nobody holds it. */
   dismiss(id: string): void;
   /** Holds a session for a generation. Every call is undone by one `release`. */
@@ -94,6 +96,10 @@ class Pool implements SessionPool {
 
   status(id: string): SessionStatus | undefined {
     return this.#members.get(id)?.session.status();
+  }
+
+  find(id: string): ToolsetSession | undefined {
+    return this.#members.get(id)?.session;
   }
 
   dismiss(id: string): void {

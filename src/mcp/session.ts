@@ -3,6 +3,7 @@ import { CodedError } from '../core/errors.js';
 import type {
   Clock,
   Logger,
+  ReadView,
   SessionEvents,
   SessionStatus,
   ToolCallRequest,
@@ -17,12 +18,14 @@ import { ConnectionKeeper } from './connection-keeper.js';
 import type { Environment } from './dispatcher.js';
 import { failureOf, isSilence } from './failure.js';
 import { listTools } from './list-tools.js';
+import { listViewPolicies, readView } from './read-views.js';
 import { isObject } from './rpc-message.js';
 import { connected, SessionCalls } from './session-calls.js';
-import { meansLost } from './session-care.js';
 import { DEFAULT_LIMITS, type SessionLimits } from './session-limits.js';
-import { firstOf, unlessAborted } from './time-limit.js';
+import { unlessAborted } from './time-limit.js';
 import type { UserHeaders } from './user-sessions.js';
+import { ViewSubscriptions } from './view-subscriptions.js';
+import { WholeAnswers } from './whole-answers.js';
 
 export interface SessionOptions {
   readonly endpoint: ToolsetEndpoint;
@@ -37,9 +40,6 @@ export interface SessionOptions {
   readonly limits?: Partial<SessionLimits>;
 }
 
-/** How often one list may be started again because the connection under it was replaced. */
-const MAX_RESTARTS = 3;
-
 /** Opens a session with one toolset. Nothing is sent before `connect`, `list` or `call`. */
 export function openSession(options: SessionOptions): ToolsetSession {
   return new McpSession(options);
@@ -51,6 +51,8 @@ class McpSession implements ToolsetSession {
   readonly #limits: SessionLimits;
   readonly #keeper: ConnectionKeeper;
   readonly #calls: SessionCalls;
+  readonly #answers: WholeAnswers;
+  readonly #subscriptions: ViewSubscriptions;
   #definitions: ReadonlyMap<string, ToolDefinition> = new Map();
   /** How the lists since the last complete one failed. */
   #failing: 'failures' | 'silence' | undefined;
@@ -62,17 +64,23 @@ class McpSession implements ToolsetSession {
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     const { endpoint, clock, logger, env, heartbeatSeconds, clientInfo, events } = options;
+    this.#subscriptions = new ViewSubscriptions({ clock, logger });
     this.#keeper = new ConnectionKeeper({
       ...{ endpoint, clock, logger, env, heartbeatSeconds, clientInfo, limits: this.#limits },
       onMessage: (message) => this.#heard(message),
       onStatus: (status) => this.#tell(() => events.status(status)),
       onMissed: () => this.#signal('reconnect'),
+      onConnected: (connection) => this.#subscriptions.connected(connection),
     });
     this.#calls = new SessionCalls({
       ...{ keeper: this.#keeper, clock, logger, limits: this.#limits },
       definitionOf: (tool) => this.#definitions.get(tool),
       onToolGone: () => this.#signal('notification'),
       openFor: (headers, signal) => this.#openFor(headers, signal),
+    });
+    this.#answers = new WholeAnswers({
+      keeper: this.#keeper,
+      tookSession: (connection, failure) => this.#calls.tookSession(connection, failure),
     });
   }
 
@@ -96,7 +104,7 @@ class McpSession implements ToolsetSession {
 
   async list(signal: AbortSignal): Promise<ToolsetList> {
     try {
-      const list = await this.#listWhole(signal);
+      const list = await this.#answers.list(listOf, signal);
       this.#definitions = new Map(list.tools.map((tool) => [tool.name, tool]));
       if (this.#failing !== undefined) this.#keeper.toolsetIsBack(this.#failing);
       this.#failing = undefined;
@@ -111,6 +119,22 @@ class McpSession implements ToolsetSession {
 
   call(request: ToolCallRequest): Promise<ToolCallResult> {
     return this.#calls.call(request);
+  }
+
+  async readView(uri: string, signal: AbortSignal): Promise<ReadView> {
+    const read = async (connection: Connection, wanted: AbortSignal) => {
+      await this.#subscriptions.watch(connection, uri);
+      return readView(connection, uri, wanted);
+    };
+    return this.#answers.read(read, signal).catch((error: unknown) => {
+      throw this.#failureOfView(error, signal);
+    });
+  }
+
+  async viewPolicies(signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> {
+    return this.#answers.read(listViewPolicies, signal).catch((error: unknown) => {
+      throw this.#failureOfView(error, signal);
+    });
   }
 
   reopenStream(): void {
@@ -136,49 +160,18 @@ class McpSession implements ToolsetSession {
     return Connection.open({ endpoint, clock, logger, env, clientInfo, probeMs, connectMs, onMessage, signal });
   }
 
-  /** One whole list of the connection that is in use when it is complete. A session that is lost is made anew once. */
-  async #listWhole(signal: AbortSignal): Promise<ToolsetList> {
-    let replaced = false;
-    for (let restarts = 0; ; ) {
-      const connection = await connected(this.#keeper, 'list', (connecting) => unlessAborted(connecting, signal));
-      const outcome = await this.#walk(connection, signal);
-      // What a connection said that was replaced meanwhile, list or error, may be out of date: the new one is asked.
-      if (connection !== this.#keeper.current && restarts < MAX_RESTARTS && !this.#keeper.closed) {
-        restarts += 1;
-        continue;
-      }
-      if (outcome.kind === 'whole') return outcome.list;
-      if (replaced) throw notLostAgain(outcome.failure);
-      // Refused with headers that the index has replaced: a renewal that failed must not keep the old ones in use.
-      const outdated = connection.endpoint !== this.endpoint;
-      const lost = outdated || meansLost(outcome.failure) || this.#calls.tookSession(connection, outcome.failure);
-      if (!lost || this.#keeper.closed) throw outcome.failure;
-      replaced = true;
-      await unlessAborted(this.#keeper.replaceLost(connection, 'list'), signal);
-    }
-  }
-
-  /** One walk on one connection. Rejects only when nobody waits for the list any more. */
-  async #walk(connection: Connection, signal: AbortSignal): Promise<Walk> {
-    const { declaresTools, instructions } = connection.facts;
-    // An answer of a connection that is replaced may never come, and would not count.
-    const wanted = firstOf([signal, connection.outdated]);
-    try {
-      const tools = declaresTools ? await connection.use(() => listTools(connection, wanted.signal)) : [];
-      return { kind: 'whole', list: { tools, instructions, declaresTools } };
-    } catch (error) {
-      if (signal.aborted) throw error;
-      return { kind: 'failed', failure: failureOf(error, this.endpoint.name) };
-    } finally {
-      wanted.end();
-    }
-  }
-
   #failureOfList(error: unknown, signal: AbortSignal): CodedError {
     const toolset = this.endpoint.name;
     if (this.#keeper.closed) return this.#keeper.closedError();
     if (!signal.aborted) return failureOf(error, toolset);
     return new CodedError('LIST_TIMEOUT', `The tool list of "${toolset}" was not complete in time.`, { toolset, cause: error });
+  }
+
+  #failureOfView(error: unknown, signal: AbortSignal): CodedError {
+    const toolset = this.endpoint.name;
+    if (this.#keeper.closed) return this.#keeper.closedError();
+    if (!signal.aborted) return failureOf(error, toolset);
+    return new CodedError('VIEW_TIMEOUT', `A view of "${toolset}" was not read in time.`, { toolset, cause: error });
   }
 
   #heard(message: JsonObject): void {
@@ -213,13 +206,9 @@ class McpSession implements ToolsetSession {
   }
 }
 
-type Walk = { readonly kind: 'whole'; readonly list: ToolsetList } | { readonly kind: 'failed'; readonly failure: CodedError };
-
-/** A session that is "lost" right after it was made was never the trouble: the toolset refuses us. */
-function notLostAgain(failure: CodedError): CodedError {
-  if (failure.code !== 'SESSION_LOST') return failure;
-  const code = failure.status === undefined ? 'TOOLSET_PROTOCOL_ERROR' : 'TOOLSET_REFUSED';
-  return new CodedError(code, failure.message, { toolset: failure.toolset, status: failure.status, cause: failure.cause });
+async function listOf(connection: Connection, signal: AbortSignal): Promise<ToolsetList> {
+  const { declaresTools, instructions } = connection.facts;
+  return { tools: declaresTools ? await listTools(connection, signal) : [], instructions, declaresTools };
 }
 
 function uriOf(message: JsonObject): string | undefined {
