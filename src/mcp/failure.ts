@@ -2,6 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnsupportedProtoco
 import { CodedError, type ErrorCode } from '../core/errors.js';
 import { AnswerTooLarge } from './answer.js';
 import { rpcErrorIn } from './rpc-message.js';
+import { versionRefusalOf } from './version-refusal.js';
 
 /** The longest that a `Retry-After` is followed (CONTRACT.md 4.4). */
 const MAX_RETRY_AFTER_MS = 3_600_000;
@@ -18,6 +19,16 @@ const NOT_SENT = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRN
 const SILENCE = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 const SESSION_TEXT = /session|not initialized|unsupported protocol version/i;
+
+/** What kept a connection from being made, where that has a code of its own (CONTRACT.md 4.9). */
+export function connectFault(error: unknown): 'unknown host' | 'certificate' | undefined {
+  for (const each of causesOf(error)) {
+    const code = codeOf(each) ?? '';
+    if (UNKNOWN_HOST.has(code)) return 'unknown host';
+    if (CERTIFICATE.test(code)) return 'certificate';
+  }
+  return undefined;
+}
 
 /** Turns whatever the SDK, undici or our own reading threw into an error with a code. The message never holds an answer's body. */
 export function failureOf(error: unknown, toolset: string): CodedError {
@@ -38,7 +49,7 @@ function failureOfOne(error: unknown, details: { readonly toolset: string; reado
     const text = error.data?.text;
     return failureOfStatus({ toolset, status: error.data?.status ?? 0, text: typeof text === 'string' ? text : '', hasSession: false });
   }
-  if (error instanceof ProtocolError) return failureOfRpcError({ toolset, code: error.code, message: error.message });
+  if (error instanceof ProtocolError) return failureOfRpcError({ toolset, code: error.code, message: error.message, data: error.data });
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.RequestTimeout)
       return new CodedError('TOOLSET_UNREACHABLE', `Toolset "${toolset}" did not answer in time.`, details);
@@ -78,7 +89,8 @@ export function failureOfStatus(answer: RefusedAnswer): CodedError {
   const code = codeOfStatus({ status, hasSession, rpc, text: answer.text });
   const what = status >= 300 && status < 400 ? `a redirect (HTTP ${status}) that is not followed` : `HTTP ${status}`;
   const also = rpc === undefined ? '' : ` with JSON-RPC error ${rpc.code}`;
-  return new CodedError(code, `Toolset "${toolset}" answered ${what}${also}.`, { toolset, status, retryAfterMs });
+  const cause = status >= 400 && status < 500 ? versionRefusalOf(rpc ?? { message: answer.text }) : undefined;
+  return new CodedError(code, `Toolset "${toolset}" answered ${what}${also}.`, { toolset, status, retryAfterMs, cause });
 }
 
 function codeOfStatus(seen: {
@@ -101,13 +113,18 @@ function codeOfStatus(seen: {
 }
 
 /** What a JSON-RPC error means. The server's own text is left out: {@link CodedError} messages hold no answer. */
-export function failureOfRpcError(error: { readonly toolset: string; readonly code: number; readonly message: string }): CodedError {
+export function failureOfRpcError(error: {
+  readonly toolset: string;
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}): CodedError {
   const { toolset, code, message } = error;
   const lost = code === -32022 || ((code === -32600 || code === -32001 || code === -32000) && SESSION_TEXT.test(message));
   const text = lost
     ? `Toolset "${toolset}" no longer knows the session (JSON-RPC error ${code}).`
     : `Toolset "${toolset}" answered JSON-RPC error ${code}.`;
-  return new CodedError(lost ? 'SESSION_LOST' : 'TOOLSET_PROTOCOL_ERROR', text, { toolset });
+  return new CodedError(lost ? 'SESSION_LOST' : 'TOOLSET_PROTOCOL_ERROR', text, { toolset, cause: versionRefusalOf(error) });
 }
 
 /** False when the request cannot have reached the tool: it never left, or the server refused it before running anything (4xx). */
@@ -135,7 +152,8 @@ export function retryAfterOf(header: string | null, now: Date): number | undefin
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
-function unsupportedVersion(details: { readonly toolset: string; readonly cause: unknown }): CodedError {
+/** The server and this service have no protocol version in common. */
+export function unsupportedVersion(details: { readonly toolset: string; readonly cause: unknown }): CodedError {
   return new CodedError('TOOLSET_VERSION_UNSUPPORTED', `Toolset "${details.toolset}" speaks no protocol version that we know.`, details);
 }
 

@@ -4,7 +4,7 @@ import { CodedError } from '../core/errors.js';
 import { credentialHeadersOf, type IndexDocument, readIndexDocument } from '../core/index-document.js';
 import { readText } from './answer.js';
 import { type Environment, openDispatcher } from './dispatcher.js';
-import { retryAfterOf } from './failure.js';
+import { connectFault, retryAfterOf } from './failure.js';
 import { indexFileOf, readIndexFile } from './index-file.js';
 import { mediaTypeOf } from './wire.js';
 
@@ -28,7 +28,7 @@ export interface ReadOptions {
 
 /**
  * Reads once what is at `MCP_URL` (CONTRACT.md 3.12, 3.13). `not-an-index` is any proper answer that is no index document, as an
- * MCP endpoint gives. Throws INDEX_UNREACHABLE when there is no answer or a 5xx, INDEX_MALFORMED for a file or an address that can be no index.
+ * MCP endpoint gives. Throws INDEX_UNREACHABLE when there is no answer or a 5xx, INDEX_UNKNOWN_HOST, INDEX_CERTIFICATE, and INDEX_MALFORMED for a file or an address that can be no index.
  */
 export async function readIndex(url: string, options: ReadOptions): Promise<IndexRead> {
   const path = indexFileOf(url);
@@ -66,7 +66,7 @@ function assertHttp(url: string): void {
     throw new CodedError('INDEX_MALFORMED', 'MCP_URL holds a user name or a password, which is not allowed.');
 }
 
-/** The JSON at a URL; undefined for an answer that is none. Throws INDEX_UNREACHABLE. */
+/** The JSON at a URL; undefined for an answer that is none. Throws INDEX_UNREACHABLE, INDEX_UNKNOWN_HOST or INDEX_CERTIFICATE. */
 async function getJson(url: string, options: ReadOptions): Promise<unknown> {
   const dispatcher: Dispatcher = openDispatcher({ env: options.env, connectMs: CONNECT_MS });
   try {
@@ -78,9 +78,20 @@ async function getJson(url: string, options: ReadOptions): Promise<unknown> {
     return parsed(await readText(response.body, MAX_INDEX_BYTES));
   } catch (error) {
     if (error instanceof CodedError) throw error;
-    throw new CodedError('INDEX_UNREACHABLE', 'The index could not be read.', { cause: error });
+    throw unread(error);
   } finally {
     await dispatcher.destroy();
+  }
+}
+
+function unread(cause: unknown): CodedError {
+  switch (connectFault(cause)) {
+    case 'unknown host':
+      return new CodedError('INDEX_UNKNOWN_HOST', 'The host name in MCP_URL does not resolve.', { cause });
+    case 'certificate':
+      return new CodedError('INDEX_CERTIFICATE', "The index's certificate is not accepted.", { cause });
+    default:
+      return new CodedError('INDEX_UNREACHABLE', 'The index could not be read.', { cause });
   }
 }
 

@@ -35,7 +35,7 @@ describe.each(ERAS)('a tool of a %s toolset that ran, and whose result is odd', 
       [/"image".*cannot be read/],
     ],
   ];
-  test.each(results)('B49, variant: by %s, is not told to be at fault, and what can be read is', async (_what, result, shown) => {
+  test.each(results)('B48, variant: by %s, is not told to be at fault, and what can be read is', async (_what, result, shown) => {
     const { result: text, toolset } = await answering(era, rpcResult({ ...modern, ...result }));
     for (const part of shown) expect(text).toMatch(part);
     expect(text).not.toMatch(/refused|arguments/);
@@ -49,7 +49,7 @@ describe.each(ERAS)('a tool of a %s toolset that ran, and whose result is odd', 
     ['broken JSON', respond({ headers: { 'content-type': 'application/json' }, body: '{"jsonrpc":"2.0",' })],
   ];
   test.each(unusable)(
-    'B49, variant: by being %s, has probably run: the model is told so, and not to call it again',
+    'B48, variant: by being %s, has probably run: the model is told so, and not to call it again',
     async (_what, answer) => {
       const { result, toolset } = await answering(era, answer);
       expect(result).toMatch(/^Error: .*has probably run, so do not call it again/);
