@@ -69,14 +69,24 @@ describe('a server that has forgotten its sessions', () => {
     expect(toolset.counts().initialize).toBe(2);
   });
 
-  test.each(LOSSES)('B43: and says so by %s gets one new handshake, and the list is whole', async (_what, answer) => {
-    const toolset = await startRawToolset({ tools: [tool('a', 'one')] });
-    const fleet = await startFleet({ toolset: toolset.url }, { env: NO_POLL });
-    toolset.tools = [tool('a', 'two')];
-    toolset.once('tools/list', answer);
-    expect(await fleet.refresh('toolset')).toMatchObject({ body: { outcome: 'swapped', toolsets: { failing: [] } } });
-    expect(toolset.counts()).toMatchObject({ initialize: 2, GET: 2, 'tools/list': 3 });
-    expect((await fleet.toolset('toolset')).state).toBe('watching');
+  test('B43: and says so in whatever way gets one new handshake, and the list is whole', async () => {
+    const toolsets = await Promise.all(LOSSES.map((_loss, number) => startRawToolset({ tools: [tool(`t${number}`, 'one')] })));
+    const index = Object.fromEntries(toolsets.map(({ url }, number) => [`toolset${number}`, url]));
+    const fleet = await startFleet(index, { env: NO_POLL });
+    for (const [number, toolset] of toolsets.entries()) {
+      toolset.tools = [tool(`t${number}`, 'two')];
+      toolset.once('tools/list', LOSSES[number]?.[1] ?? pass);
+    }
+    // On a machine that is busy some of so many lists may leave this round as late.
+    await fleet.refresh();
+    await until(async () => Object.values(await fleet.shown()).every((text) => text === 'two'));
+    expect(having(fleet.rounds(), 'aborted')).toEqual([]);
+    const asked = toolsets.map(({ counts }, number) => {
+      const { initialize, GET, 'tools/list': lists } = counts();
+      return { what: LOSSES[number]?.[0], initialize, GET, lists };
+    });
+    expect(asked).toEqual(LOSSES.map(([what]) => ({ what, initialize: 2, GET: 2, lists: 3 })));
+    for (const name of Object.keys(index)) await fleet.untilState(name, 'watching');
   });
 
   test('B43: and says so again and again, is asked ever less often, and keeps its tools', async () => {
@@ -122,6 +132,44 @@ test('B44: ten parallel calls and a poll that meet a lost session at once cause 
   expect(toolset.received).toHaveLength(10);
   expect(toolset.counts().initialize).toBe(2);
   expect(turn.events.at(-1)?.type).toBe('RUN_FINISHED');
+});
+
+test("B44, variant: calls of several users that meet a lost session at once cause one new handshake, and no sessions of the users' own", async () => {
+  const toolset = await startRawToolset({ tools: [tool('a', 'one')] });
+  const connections = { toolset: toolset.url };
+  const fleet = await startFleet(connections, { env: NO_POLL });
+  fleet.index.set(connections, { toolsets: [{ name: 'toolset', credential_headers: ['x-demo-token'] }] });
+  // Other credential headers make a new session and a new generation (3.12, 5.1); the test begins after both.
+  await fleet.untilGeneration(2);
+  await until(async () => toolset.counts().initialize === 2 && (await fleet.toolset('toolset')).state === 'watching');
+  fleet.model.reply(({ body }) =>
+    body.messages.at(-1)?.role === 'tool' ? { text: 'done' } : { toolCalls: Array.from({ length: 5 }, () => ({ name: 'a', args: {} })) },
+  );
+  toolset.forgetSessions();
+  const users = ['ann', 'bob', 'cleo'];
+  const turns = await Promise.all(users.map((user) => runTurn(fleet.baseUrl, { text: 'Go', headers: { 'x-demo-token': user } })));
+  for (const { events } of turns) {
+    expect(events.filter(({ type }) => type === 'TOOL_CALL_RESULT').map(({ content }) => content)).toEqual(Array(5).fill('{}'));
+  }
+  expect(toolset.received.map(({ headers }) => headers['x-demo-token']).sort()).toEqual(users.flatMap((user) => Array(5).fill(user)));
+  expect(toolset.counts().initialize).toBe(3);
+});
+
+test('B42, variant: a session that is lost between two pages of a list begins the walk anew, on one new session', async () => {
+  const toolset = await startRawToolset({ tools: [tool('a', 'one'), tool('b', 'one'), tool('c', 'one')], pageSize: 2 });
+  const fleet = await startFleet({ toolset: toolset.url }, { env: NO_POLL });
+  toolset.once('tools/list', pass, async (exchange) => {
+    toolset.forgetSessions();
+    toolset.tools = [tool('x', 'two'), tool('y', 'two'), tool('z', 'two')];
+    await pass(exchange);
+  });
+  const before = toolset.requests.length;
+  expect(await fleet.refresh('toolset')).toMatchObject({ body: { outcome: 'swapped' } });
+  expect(await fleet.shown()).toEqual({ x: 'two', y: 'two', z: 'two' });
+  const lists = toolset.requests.slice(before).filter(({ rpc }) => rpc === 'tools/list');
+  const cursors = lists.map(({ body }) => (body as { params?: { cursor?: unknown } }).params?.cursor);
+  expect(cursors).toEqual([undefined, 'after 2', undefined, 'after 2']);
+  expect(toolset.counts().initialize).toBe(2);
 });
 
 describe('a server that is down for some attempts', () => {
