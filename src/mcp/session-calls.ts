@@ -108,7 +108,7 @@ export class SessionCalls {
     if (!connection.hasSession || mayHaveRun(failure)) return false;
     if (failure.code === 'TOOLSET_UNAUTHORIZED') return true;
     if (failure.code !== 'SESSION_LOST' || connection.outdated.aborted) return false;
-    if (await this.#isKnown(connection, request)) return true;
+    if ((await this.#sessionAt(connection, request)) === 'known') return true;
     const at = this.#options.clock.now();
     const before = this.#lost;
     this.#lost = { connection, at };
@@ -118,27 +118,22 @@ export class SessionCalls {
 
   /**
    * Whether a refusal that does not say so comes from a lost session. 400, 405, -32600 and -32001 may as well be about the call itself, so
-   * the server is asked something that it refuses only when it does not know the session.
+   * the server is asked.
    */
   async #isLostBehind(failure: CodedError, connection: Connection, request: ToolCallRequest): Promise<boolean> {
     if (!connection.hasSession || connection.outdated.aborted || !mayBeLost(failure)) return false;
-    try {
-      const reply = await this.#soon(request, (signal) => connection.ask('ping', {}, signal));
-      return reply.kind === 'error' && failureOfRpcError({ toolset: failure.toolset ?? '', ...reply }).code === 'SESSION_LOST';
-    } catch (error) {
-      // A server that cannot be reached just now says nothing about the session.
-      return meansLost(failureOf(error, this.#options.keeper.endpoint.name));
-    }
+    return (await this.#sessionAt(connection, request)) === 'lost';
   }
 
-  /** Whether the server still knows the session when the service asks. */
-  async #isKnown(connection: Connection, request: ToolCallRequest): Promise<boolean> {
+  /** What the server says about the session when the service asks something that it refuses only when it does not know the session. */
+  async #sessionAt(connection: Connection, request: ToolCallRequest): Promise<'known' | 'lost' | 'no answer'> {
+    const { name } = this.#options.keeper.endpoint;
     try {
-      await this.#soon(request, (signal) => connection.ask('ping', {}, signal));
-      return true;
-    } catch {
-      // Whatever the reason is: without an answer there is no proof that the session is there.
-      return false;
+      const reply = await this.#soon(request, (signal) => connection.ask('ping', {}, signal));
+      return reply.kind === 'error' && failureOfRpcError({ toolset: name, ...reply }).code === 'SESSION_LOST' ? 'lost' : 'known';
+    } catch (error) {
+      // A server that cannot be reached just now says nothing about the session.
+      return meansLost(failureOf(error, name)) ? 'lost' : 'no answer';
     }
   }
 
