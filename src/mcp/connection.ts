@@ -85,11 +85,11 @@ export class Connection {
     const { endpoint, logger } = options;
     const wire = new Wire(options);
     const calls = new CallRegister();
-    let transport: StreamableHTTPClientTransport | undefined;
+    const transports: StreamableHTTPClientTransport[] = [];
     const deliver = (message: JsonObject) => {
       options.onMessage(message);
       try {
-        transport?.onmessage?.(parseJSONRPCMessage(message));
+        transports.at(-1)?.onmessage?.(parseJSONRPCMessage(message));
       } catch (error) {
         // What is no JSON-RPC message concerns nobody; a server that sends nonsense must not end the stream it came on.
         logger.debug('message ignored', { toolset: endpoint.name, reason: error instanceof Error ? error.name : 'unknown' });
@@ -109,12 +109,14 @@ export class Connection {
           connectMs: options.connectMs,
           signal: options.signal,
         },
-        (opened) => {
-          transport = opened;
-        },
+        (opened) => void transports.push(opened),
       );
       return new Connection(options, { wire, exchanges, calls, deliver, ...shaken });
     } catch (error) {
+      // A handshake that broke off may have left sessions at the server, which nobody will ever use.
+      const left = transports.flatMap(({ sessionId }) => (sessionId === undefined ? [] : [sessionId]));
+      const farewells = Promise.all(left.map((session) => sayGoodbye(wire, { 'mcp-session-id': session }, logger)));
+      await settledWithin({ clock: options.clock, ms: FAREWELL_MS, promise: farewells });
       await wire.close();
       throw error;
     }
@@ -209,22 +211,23 @@ export class Connection {
 
   async #close(session: 'known' | 'lost'): Promise<void> {
     if (session === 'known' && this.hasSession) {
-      const { clock } = this.#options;
-      await settledWithin({ clock, ms: FAREWELL_MS, promise: this.#sayGoodbye() });
+      const { clock, logger } = this.#options;
+      await settledWithin({ clock, ms: FAREWELL_MS, promise: sayGoodbye(this.wire, this.headersFor(''), logger) });
     }
     await this.client.close();
     await this.wire.close();
     this.#whenIdle?.();
   }
+}
 
-  async #sayGoodbye(): Promise<void> {
-    try {
-      const answer = await this.wire.open({ method: 'DELETE', headers: this.headersFor('') });
-      answer.end();
-    } catch (error) {
-      // The server forgets the session by itself sooner or later; nobody waits for it.
-      const { code } = error instanceof CodedError ? error : { code: 'unknown' };
-      this.#options.logger.debug('session not ended at the server', { toolset: this.endpoint.name, code });
-    }
+/** Ends the session that the headers name at its server. Never rejects. */
+async function sayGoodbye(wire: Wire, headers: Readonly<Record<string, string>>, logger: Logger): Promise<void> {
+  try {
+    const answer = await wire.open({ method: 'DELETE', headers });
+    answer.end();
+  } catch (error) {
+    // The server forgets the session by itself sooner or later; nobody waits for it.
+    const { code } = error instanceof CodedError ? error : { code: 'unknown' };
+    logger.debug('session not ended at the server', { toolset: wire.toolset, code });
   }
 }

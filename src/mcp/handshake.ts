@@ -2,9 +2,10 @@ import { Client, type Implementation, StreamableHTTPClientTransport } from '@mod
 import { CodedError, type ErrorCode } from '../core/errors.js';
 import type { Logger } from '../core/ports.js';
 import type { Exchanges } from './exchange.js';
-import { failureOf } from './failure.js';
+import { failureOf, unsupportedVersion } from './failure.js';
 import { type CallRegister, sdkFetch } from './sdk-fetch.js';
 import { unlessAborted } from './time-limit.js';
+import { INITIALIZE_VERSIONS, versionRefusalIn, versionsAfter } from './version-refusal.js';
 
 export interface HandshakeOptions {
   readonly toolset: string;
@@ -55,13 +56,36 @@ export async function shakeHands(
     const maybeOlder = MAYBE_OLDER.has(failure.code) && !BEHIND_PROXY.has(failure.status ?? 0);
     if (!hung && !maybeOlder) throw failure;
     options.logger.debug('handshake repeated for an older protocol era', { toolset: options.toolset, code: failure.code });
-    return await tryOnce(options, { kind: 'legacy' }, onTransport);
+    // When it was `initialize` that was refused, for its version, offering that one again is of no use.
+    const refusal = versionRefusalIn(failure);
+    const versions = refusal === undefined ? INITIALIZE_VERSIONS : versionsAfter(refusal, INITIALIZE_VERSIONS);
+    if (versions === undefined) throw unsupportedVersion({ toolset: options.toolset, cause: failure });
+    return await initialize(options, versions, onTransport);
+  }
+}
+
+/** Offers the versions one after another, as far as the server refuses them for their version. */
+async function initialize(
+  options: HandshakeOptions,
+  versions: readonly string[],
+  onTransport: (transport: StreamableHTTPClientTransport) => void,
+): Promise<Handshake> {
+  for (let offered = versions; ; ) {
+    try {
+      return await tryOnce(options, { kind: 'legacy', versions: offered }, onTransport);
+    } catch (error) {
+      const refusal = options.signal.aborted ? undefined : versionRefusalIn(error);
+      if (refusal === undefined) throw error;
+      const next = versionsAfter(refusal, offered);
+      if (next === undefined) throw unsupportedVersion({ toolset: options.toolset, cause: error });
+      offered = next;
+    }
   }
 }
 
 async function tryOnce(
   options: HandshakeOptions,
-  era: { readonly kind: 'any-era' | 'legacy' },
+  era: { readonly kind: 'any-era' } | { readonly kind: 'legacy'; readonly versions: readonly string[] },
   onTransport: (transport: StreamableHTTPClientTransport) => void,
 ): Promise<Handshake> {
   const { toolset, logger, signal } = options;
@@ -70,6 +94,7 @@ async function tryOnce(
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: options.probeMs } },
     // Without it the SDK answers an empty list where it should refuse to ask.
     enforceStrictCapabilities: true,
+    ...(era.kind === 'legacy' && { supportedProtocolVersions: [...era.versions] }),
   });
   client.onerror = (error) => logger.debug('MCP client reported an error', { toolset, code: failureOf(error, toolset).code });
   const transport = new StreamableHTTPClientTransport(new URL(options.url), {

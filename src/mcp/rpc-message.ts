@@ -34,11 +34,12 @@ export function replyTo(id: string | number, message: unknown): Reply | undefine
 }
 
 /** The JSON-RPC error that a body holds, if it holds one, whatever its id. */
-export function rpcErrorIn(text: string): { readonly code: number; readonly message: string } | undefined {
+export function rpcErrorIn(text: string): { readonly code: number; readonly message: string; readonly data?: unknown } | undefined {
   try {
     const body: unknown = JSON.parse(text);
     if (!isObject(body) || !isObject(body.error) || typeof body.error.code !== 'number') return undefined;
-    return { code: body.error.code, message: typeof body.error.message === 'string' ? body.error.message : '' };
+    const { code, message, data } = body.error;
+    return { code, message: typeof message === 'string' ? message : '', data };
   } catch {
     // No JSON means no JSON-RPC error; the HTTP status says what there is to say.
     return undefined;

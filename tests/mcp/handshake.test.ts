@@ -28,7 +28,7 @@ describe('the question for the protocol era', () => {
     ['an event stream without the reply', answers.sse([])],
     ['500', answers.respond({ status: 500 })],
     ['nothing at all', answers.hang],
-  ])('answered by %s means an older server, and one initialize', async (_what, answer) => {
+  ])('answered by %s means an older server, and one initialize (B127)', async (_what, answer) => {
     const toolset = await startRawToolset({ tools: TOOLS });
     toolset.on('server/discover', answer);
     const session = watchedSession(toolset.url);
