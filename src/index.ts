@@ -1,4 +1,6 @@
-export type { AgentOfGeneration, BuildAgentOptions, ShownTool } from './agent/build-agent.js';
+export type { OwnAgent } from './agent/adopt-agent.js';
+export { adoptAgent } from './agent/adopt-agent.js';
+export type { AgentOfGeneration, BuildAgentOptions, ShownTool, TurnConfig } from './agent/build-agent.js';
 export { buildAgent } from './agent/build-agent.js';
 export { createModel } from './agent/model.js';
 export { ToolCache } from './agent/tool-cache.js';

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/ports.js';
+import { systemClock } from '../system-clock.js';
 
 /** Why a run was ended from outside. It is the reason of the run's abort signal. */
 export class RunEnded extends Error {
@@ -32,7 +33,7 @@ export class OpenRuns {
   readonly #whenIdle = new Set<() => void>();
   #phase: 'open' | 'draining' = 'open';
 
-  constructor({ clock, maxRuns = 100 }: { clock: Clock; maxRuns?: number }) {
+  constructor({ clock = systemClock, maxRuns = 100 }: { clock?: Clock; maxRuns?: number } = {}) {
     this.#clock = clock;
     this.#maxRuns = maxRuns;
   }
