@@ -48,6 +48,8 @@ export interface AgentGraph {
 /** The configuration of one run of the graph. */
 export interface TurnConfig extends RunnableConfig {
   readonly streamMode?: ('messages' | 'updates')[];
+  /** Whether a step waits until the step before it is in the store (`sync`) or runs meanwhile. */
+  readonly durability?: 'sync' | 'async' | 'exit';
   readonly context?: TurnContext;
 }
 

@@ -73,6 +73,8 @@ export async function readThread(agent: AgentOfGeneration, threadId: string) {
 function configOf({ threadId, context, signal, config }: StreamRunOptions): TurnConfig {
   return {
     recursionLimit: RECURSION_LIMIT,
+    // A process that dies must not have called a tool of which the thread does not know.
+    durability: 'sync',
     ...config,
     configurable: { ...config?.configurable, thread_id: threadId },
     streamMode: ['messages', 'updates'],

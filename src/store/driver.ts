@@ -1,3 +1,5 @@
+import { codeOf } from './error-code.js';
+
 /** A store cannot be used from the start. The message is one line for the person who starts the service, and holds no password. */
 export class StoreUnusable extends Error {
   constructor(message: string, cause?: unknown) {
@@ -14,7 +16,7 @@ export async function loadDriver<Module>(name: string, load: () => Promise<Modul
   try {
     return await load();
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    const code = codeOf(cause);
     const missing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
     const text = missing
       ? `${name}, which is not installed`

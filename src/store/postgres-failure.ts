@@ -1,4 +1,5 @@
 import { StoreFailure } from '../core/facts.js';
+import { codeOf } from './error-code.js';
 
 /** SQLSTATE classes and codes that say "not now": connection, resources, operator intervention, sign-in, and a server that only reads. */
 const UNAVAILABLE = /^(08|53|57|28|25006)/;
@@ -8,15 +9,14 @@ export function postgresFailure(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error;
   const code = codeOf(error);
   if (code === '53100') return new StoreFailure('store_full', 'The disk of the PostgreSQL store is full.', error);
-  const fromServer = /^[0-9A-Z]{5}$/.test(code) && error instanceof Error && 'severity' in error;
+  const fromServer = isFromServer(error);
   // Whatever the server did not say came from the way to it: sockets, names, time limits, a pool that is closed.
   const unavailable = fromServer ? UNAVAILABLE.test(code) : !(error instanceof TypeError || error instanceof SyntaxError);
   if (unavailable) return new StoreFailure('store_unavailable', `The PostgreSQL store cannot be reached (${code || 'no answer'}).`, error);
   return new StoreFailure('store_failed', `The PostgreSQL store failed (${code || 'unknown error'}).`, error);
 }
 
-/** An error's code; of several attempts (one for each address of a host) the first one's. */
-export function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return error instanceof Error && 'code' in error && error.code !== undefined ? String(error.code) : '';
+/** Whether the server answered with this error, rather than that the way to it failed. */
+export function isFromServer(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'severity' in error;
 }

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import type { Clock, Logger } from '../core/ports.js';
-import { codeOf, postgresFailure } from './postgres-failure.js';
+import { codeOf } from './error-code.js';
+import { isFromServer, postgresFailure } from './postgres-failure.js';
 import type { Row, Sql } from './sql.js';
 
 export interface SessionParts {
@@ -21,7 +22,7 @@ export interface SessionOptions {
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
-type Connection = { readonly client: Client; readonly pid: number | undefined; queue: Promise<unknown> };
+type Connection = { readonly client: Client; queue: Promise<unknown> };
 
 /**
  * One connection that is kept open for what belongs to a connection: advisory locks and `LISTEN`. When it is lost, it is opened again for
@@ -75,14 +76,14 @@ export class PostgresSession implements Sql {
       return await answer;
     } catch (error) {
       // A statement that timed out still occupies the connection; what hangs on it, such as locks, is made anew on another one.
-      if (error instanceof Error && !('severity' in error)) this.#lose(connection, error);
+      if (!isFromServer(error)) this.#lose(connection, error);
       throw postgresFailure(error);
     }
   }
 
   async #open(): Promise<void> {
     const client = this.#options.createClient();
-    const connection: Connection = { client, pid: undefined, queue: Promise.resolve() };
+    const connection: Connection = { client, queue: Promise.resolve() };
     client.on('error', (error) => this.#lose(connection, error));
     client.on('end', () => this.#lose(connection, new Error('The server closed the connection.')));
     client.on('notification', ({ payload }) => this.#parts.onNotification(payload ?? ''));

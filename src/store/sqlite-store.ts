@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3';
 import { StoreFailure } from '../core/facts.js';
 import { firstCheckpointIdAt } from './checkpoint-id.js';
 import { loadDriver, StoreUnusable } from './driver.js';
+import { codeOf } from './error-code.js';
 import { guardSaver } from './guarded-saver.js';
 import { migrate, type Sql } from './sql.js';
 import { SqlFacts } from './sql-facts.js';
@@ -118,10 +119,6 @@ function sqliteFailure(error: unknown): StoreFailure {
   const unavailable = /^SQLITE_(BUSY|CANTOPEN|IOERR|LOCKED|NOTADB|READONLY|CORRUPT|PERM|AUTH)/.test(code) || isClosed(error);
   if (unavailable) return new StoreFailure('store_unavailable', `The SQLite store cannot be used (${code || 'closed'}).`, error);
   return new StoreFailure('store_failed', `The SQLite store failed (${code || 'unknown error'}).`, error);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 function isClosed(error: unknown): boolean {
