@@ -154,10 +154,12 @@ export class SessionCalls {
   }
 
   async #callAs(user: UserHeaders, request: ToolCallRequest): Promise<ToolCallResult> {
-    const { keeper } = this.#options;
+    const { keeper, limits } = this.#options;
+    // The handshake is part of the call here, and no sign that the toolset is down.
+    const ownWaitMs = limits.callWaitMs + limits.connectMs;
     for (let attempt = 0; ; attempt += 1) {
       if (keeper.closed) throw keeper.closedError();
-      const session = await this.#soon(request, (signal) => this.#users.take(user, signal));
+      const session = await this.#soon(request, (signal) => this.#users.take(user, signal), ownWaitMs);
       try {
         return await this.#callOn(session.connection, request);
       } catch (error) {
@@ -183,10 +185,10 @@ export class SessionCalls {
   }
 
   /** Waits for a connection as long as a tool call may, and no longer than its caller does. */
-  async #soon<T>(request: ToolCallRequest, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, keeper, limits } = this.#options;
+  async #soon<T>(request: ToolCallRequest, wait: (signal: AbortSignal) => Promise<T>, ms = this.#options.limits.callWaitMs): Promise<T> {
+    const { clock, keeper } = this.#options;
     const toolset = keeper.endpoint.name;
-    const limit = timeLimit({ clock, ms: limits.callWaitMs, signal: request.signal });
+    const limit = timeLimit({ clock, ms, signal: request.signal });
     try {
       return await wait(limit.signal);
     } catch (error) {

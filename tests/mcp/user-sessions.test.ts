@@ -38,8 +38,12 @@ async function startBindingToolset(binds: 'to who opened it' | 'to its first cal
   return Object.assign(toolset, { mostSessions: () => most });
 }
 
-function startSession(toolset: RawToolset, options: FixtureOptions = {}) {
-  return watchedSession(toolset.url, { credentialHeaders: ['authorization'], headers: { authorization: SERVICE }, ...options });
+/** Waits that only bound failures are long, because many sessions at once take their time on a busy machine. */
+function startSession(toolset: RawToolset, { limits, ...options }: FixtureOptions = {}) {
+  return watchedSession(toolset.url, {
+    ...{ credentialHeaders: ['authorization'], headers: { authorization: SERVICE }, ...options },
+    limits: { callWaitMs: 20_000, probeMs: 10_000, ...limits },
+  });
 }
 
 const callAs = (user: number | string) => ({
@@ -90,7 +94,7 @@ it('calls without credentials stay on the shared session', async () => {
 
 it('there are only so many sessions of users; who has to wait for one gets it when another call is over', async () => {
   const toolset = await startBindingToolset('to who opened it', 403);
-  const session = startSession(toolset, { limits: { maxUserSessions: 3, callWaitMs: 10_000 } });
+  const session = startSession(toolset, { limits: { maxUserSessions: 3 } });
   await session.call(callAs('first'));
   await Promise.all(users(20).map((user) => session.call(callAs(user))));
   expectOwnHeaders(toolset);
@@ -101,7 +105,7 @@ it('there are only so many sessions of users; who has to wait for one gets it wh
 
 it('who waits too long for a session is told so, and nothing is left waiting', async () => {
   const toolset = await startBindingToolset('to who opened it', 403);
-  const session = startSession(toolset, { limits: { maxUserSessions: 1, callWaitMs: 300 } });
+  const session = startSession(toolset, { limits: { maxUserSessions: 1, callWaitMs: 300, connectMs: 1_000 } });
   await session.call(callAs(1));
   const barrier = gate();
   toolset.calls.set('a', async (args) => {
