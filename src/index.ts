@@ -13,6 +13,7 @@ export { CodedError, ERROR_CODES } from './core/errors.js';
 export { fingerprint } from './core/fingerprint.js';
 export type { Generation, Lease } from './core/generation.js';
 export type { Clock, LiveAgents, Logger, RefresherFeed, Sessions, ToolCallRequest, ToolCallResult } from './core/ports.js';
+export type { RunLock, RunLocks } from './core/run-lock.js';
 export type { Snapshot } from './core/snapshot.js';
 export type { Outcome, Readiness, RefreshStatus, RoundRecord, ToolsetState, ToolsetStatus, Trigger } from './core/status.js';
 export type { ToolDefinition } from './core/tool.js';
