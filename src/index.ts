@@ -12,20 +12,34 @@ export type { ErrorCode } from './core/errors.js';
 export { CodedError, ERROR_CODES } from './core/errors.js';
 export { fingerprint } from './core/fingerprint.js';
 export type { Generation, Lease } from './core/generation.js';
-export type { Clock, LiveAgents, Logger, RefresherFeed, Sessions, ToolCallRequest, ToolCallResult } from './core/ports.js';
+export type {
+  Clock,
+  LiveAgents,
+  Logger,
+  ReadView,
+  RefresherFeed,
+  ServedView,
+  Sessions,
+  ToolCallRequest,
+  ToolCallResult,
+  ViewSource,
+} from './core/ports.js';
 export type { RunLock, RunLocks } from './core/run-lock.js';
 export type { Snapshot } from './core/snapshot.js';
 export type { Outcome, Readiness, RefreshStatus, RoundRecord, ToolsetState, ToolsetStatus, Trigger } from './core/status.js';
 export type { ToolDefinition } from './core/tool.js';
+export type { ViewContent } from './core/view.js';
 export { OpenRuns } from './http/open-runs.js';
 export type { RouterOptions } from './http/router.js';
 export { createRouter } from './http/router.js';
 export type { AroundRun, RunInfo } from './http/runs.js';
 export type { AgentSlot, KeepFreshOptions } from './refresh/keep-fresh.js';
 export { keepFresh } from './refresh/keep-fresh.js';
-export type { EndedList, RefresherEvents, RefresherOptions, Swap, ToolsetChange } from './refresh/options.js';
+export type { EndedList, RefresherEvents, RefresherOptions, Swap, ToolsetChange, ViewChange } from './refresh/options.js';
 export type { RefreshRequest } from './refresh/refresher.js';
 export { ToolsetRefresher } from './refresh/refresher.js';
+export type { ViewCacheOptions } from './refresh/view-cache.js';
+export { ViewCache } from './refresh/view-cache.js';
 export type { App, AppOptions } from './service.js';
 export { createApp } from './service.js';
 export type { Checkpointing } from './store/checkpointing.js';

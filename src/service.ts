@@ -75,6 +75,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     startupSeconds: config.startupSeconds,
     readySeconds: config.readySeconds,
     required: config.required,
+    viewSeconds: Math.max(3_600, config.runSeconds),
     env,
     logger,
     clock,

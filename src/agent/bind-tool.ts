@@ -9,6 +9,7 @@ import type { Sessions, ToolCallResult } from '../core/ports.js';
 import type { JsonObject } from '../core/tool.js';
 import type { NamedTool } from '../core/tool-names.js';
 import { projectSchema } from '../core/tool-schema.js';
+import { viewOfTool } from '../core/view.js';
 import { explainCallFailure } from './call-failure.js';
 import { type ImageForm, type ModelBlock, modelContent } from './tool-content.js';
 import { credentialsFor } from './turn-context.js';
@@ -22,6 +23,8 @@ export interface ToolArtifact {
   readonly content?: readonly JsonObject[];
   readonly structuredContent?: unknown;
   readonly meta?: JsonObject;
+  /** The URI of the view in which the tool's result can be shown. */
+  readonly view?: string;
   /** Where no answer came: the code of the error. */
   readonly code?: string;
 }
@@ -110,7 +113,10 @@ export class BoundTool extends StructuredTool<JsonObject> {
       return this.#answer(text, { toolset, tool: original, isError: true, code }, config);
     }
     const { content, structuredContent, isError, meta } = result;
-    return this.#answer(modelContent(result, images), { toolset, tool: original, isError, content, structuredContent, meta }, config);
+    const view = viewOfTool(this.named.tool);
+    const shownIn = view.kind === 'view' ? { view: view.uri } : {};
+    const artifact = { toolset, tool: original, isError, content, structuredContent, meta, ...shownIn };
+    return this.#answer(modelContent(result, images), artifact, config);
   }
 
   /** LangChain gives a tool's message the status `success` by itself; an error has to be a complete message. */

@@ -15,6 +15,8 @@ export type RunEvent =
   | {
       readonly type: 'call-result';
       readonly callId: string;
+      /** The tool by the name that the model knows. */
+      readonly tool: string;
       readonly messageId: string;
       readonly content: string;
       readonly isError: boolean;

@@ -128,6 +128,7 @@ function resultOf(message: ToolMessage): RunEvent {
   return {
     type: 'call-result',
     callId: message.tool_call_id,
+    tool: message.name ?? '',
     messageId: message.id ?? '',
     content: textOf(message),
     isError: message.status === 'error',

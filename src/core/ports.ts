@@ -2,6 +2,7 @@ import type { Generation, Lease } from './generation.js';
 import type { RefresherEvents } from './refresher-events.js';
 import type { Readiness, RefreshStatus, RoundRecord } from './status.js';
 import type { JsonObject, ToolDefinition } from './tool.js';
+import type { ViewContent } from './view.js';
 
 /**
  * Time and chance as arguments. `now` is monotonic (it never jumps with the wall clock); `date` is the wall clock, for
@@ -124,6 +125,23 @@ export interface Sessions {
   call(toolset: string, request: ToolCallRequest): Promise<ToolCallResult>;
 }
 
+/** A view's content, with the form in which browsers that accept it are sent it; that is made soon after the content was read. */
+export interface ServedView extends ViewContent {
+  readonly gzip: Uint8Array | undefined;
+}
+
+/** Where the HTTP side takes views from; `ViewCache` is one (CONTRACT.md 8). */
+export interface ViewSource {
+  /** The URI that a path of `GET /views/{toolset}/{view}` means; undefined where no tool of the toolset names such a view. */
+  find(toolset: string, view: string): string | undefined;
+  /** The view's content, from the toolset only when it was never read. Rejects with a CodedError when that fails. */
+  get(toolset: string, uri: string): Promise<ServedView>;
+  /** A content by its hash, the live one or one that was replaced a while ago. */
+  version(wanted: { readonly toolset: string; readonly uri: string; readonly hash: string }): ServedView | undefined;
+  /** The hash of the content that is live now. Where there is none yet, the first caller waits for it as long as `waitMs`, and later ones do not; null where it is not known. */
+  hashSoon(toolset: string, uri: string, waitMs: number): Promise<string | null>;
+}
+
 /** How the HTTP side hears of what the metrics count; the `on` of an eventemitter3 emitter of {@link RefresherEvents} fits. */
 export interface RefresherFeed<Agent> {
   (name: 'swapped', listener: RefresherEvents<Agent>['swapped']): unknown;
@@ -146,4 +164,6 @@ export interface LiveAgents<Agent> {
   refresh(options?: { readonly toolset?: string; readonly signal?: AbortSignal }): Promise<RoundRecord>;
   /** Calls the listener at every event of this name; without this method the metrics that count events stay empty. */
   readonly on?: RefresherFeed<Agent>;
+  /** The toolsets' views; without it there are none. */
+  readonly views?: ViewSource;
 }

@@ -24,6 +24,15 @@ export interface EndedList {
   readonly error: CodedError | null;
 }
 
+/** A view has another content now. It changes no generation (CONTRACT.md 8.3). */
+export interface ViewChange {
+  readonly toolset: string;
+  readonly uri: string;
+  /** The hashes of both contents. */
+  readonly from: string;
+  readonly to: string;
+}
+
 /** The events of a `ToolsetRefresher`. A listener that throws is logged and stops nothing. */
 export interface RefresherEvents<Agent> {
   /** Another generation is live. */
@@ -39,6 +48,8 @@ export interface RefresherEvents<Agent> {
   listed: (list: EndedList) => void;
   /** A poll found a change that the toolset should have announced. */
   missed: (missed: { readonly toolset: string; readonly missedSignals: number }) => void;
+  /** A view that was read before has another content. */
+  view: (change: ViewChange) => void;
   /** A generation's last run has ended; what only it needed is closed. */
   released: (generation: Generation<Agent>) => void;
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { getToolUiResourceUri } from '@modelcontextprotocol/ext-apps/app-bridge';
 import { byCodeUnits, isJsonObject } from './json.js';
 import type { ToolDefinition } from './tool.js';
@@ -70,7 +71,8 @@ export function urisOfPath(toolset: string, view: string): readonly string[] {
   return [`${SCHEME}${toolset}/${view}`, SCHEME + view];
 }
 
-/** The hash of a page and of what it declares that it may load; undefined where it declares nothing. */
-export function hashOfView({ digest, policy }: { readonly digest: string; readonly policy: string | undefined }): string {
+/** The hash of a page; of its policy too where it declares what it may load, because the two are delivered together. */
+export function hashOfPage(html: Uint8Array, policy: string | undefined): string {
+  const digest = hash('sha256', html, 'hex');
   return policy === undefined ? `sha256-${digest}` : sha256(`${digest}\n${policy}`);
 }

@@ -109,6 +109,34 @@ export const ROUTES = {
     answers: { 200: json('Toolsets, tools, and the tools that are withheld.', connectionsSchema) },
     problems: [503],
   },
+  view: {
+    method: 'get',
+    path: '/views/:toolset/*view',
+    summary: 'The page of a view that a tool of the toolset names, for a sandboxed frame.',
+    access: 'user',
+    parameters: {
+      toolset: { in: 'path', description: "The toolset's name.", schema: z.string() },
+      view: {
+        in: 'path',
+        description: 'What follows `ui://{toolset}/` in the URI of the view, or else what follows `ui://`, URI-encoded.',
+        schema: z.string(),
+      },
+      hash: {
+        in: 'query',
+        description: 'The content of this hash, also when another one has replaced it since.',
+        schema: z.string().optional(),
+      },
+    },
+    answers: {
+      200: {
+        description: 'The page. Its policy opens what the view declares, and nothing of this origin.',
+        content: { 'text/html': null },
+        headers: { etag: 'The hash of the content.', 'content-security-policy': 'A sandbox, and what the view may load.' },
+      },
+      304: { description: 'The page is the one of `If-None-Match`.', content: {} },
+    },
+    problems: [404, 502, 503],
+  },
   refreshStatus: {
     method: 'get',
     path: '/refresh',

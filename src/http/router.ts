@@ -1,7 +1,7 @@
 import { type Request, type RequestHandler, Router } from 'express';
 import type { AgentOfGeneration } from '../agent/build-agent.js';
 import { LocalRunLocks } from '../agent/run-lock.js';
-import type { Clock, LiveAgents, Logger } from '../core/ports.js';
+import type { Clock, LiveAgents, Logger, ViewSource } from '../core/ports.js';
 import type { RunLocks } from '../core/run-lock.js';
 import { systemClock } from '../system-clock.js';
 import { agentSource } from './agent-source.js';
@@ -20,6 +20,7 @@ import { type Access, ROUTES, type RouteDescription, type RouteName } from './ro
 import { type AroundRun, type RunOutcome, runsRoute } from './runs.js';
 import { threadRoute } from './threads.js';
 import { turnsRoute } from './turns.js';
+import { viewsRoute } from './views.js';
 
 export interface RouterOptions {
   /** Says whether a request comes from an administrator, where the host knows its users itself. */
@@ -46,6 +47,8 @@ export interface RouterOptions {
   readonly checkStore?: () => Promise<void>;
   /** Origins whose pages may use the API; none unless given. */
   readonly corsOrigins?: readonly string[];
+  /** The toolsets' views, for a host that keeps its agent itself; a refresher brings its own. */
+  readonly views?: ViewSource;
   readonly logger?: Logger;
   readonly clock?: Clock;
 }
@@ -62,6 +65,7 @@ export function createRouter(
 ): Router {
   const { logger = silent, clock = systemClock, environment = {}, limits = {} } = options;
   const source = agentSource(live, clock);
+  const views = options.views ?? source.refresher?.views;
   const callers = new Callers(options.tokens ?? {}, options.isAdmin);
   const locks = options.locks ?? new LocalRunLocks(clock);
   const checkStore = options.checkStore ?? (async () => undefined);
@@ -80,6 +84,7 @@ export function createRouter(
       checkStore,
       openRuns,
       lookup,
+      views,
       aroundRun,
       runSeconds: limits.runSeconds ?? 900,
       clock,
@@ -89,6 +94,7 @@ export function createRouter(
     thread: threadRoute(source, locks),
     turns: turnsRoute(source),
     connections: connectionsRoute({ source, lookup, environment }),
+    view: viewsRoute(source, views),
     refreshStatus: refreshStatusRoute(source, callers),
     refreshNow: refreshNowRoute(source, callers),
     metrics: metrics.route,

@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { AgentOfGeneration, TurnConfig } from '../agent/build-agent.js';
 import { RunFailure, streamRun } from '../agent/stream-run.js';
 import type { Generation } from '../core/generation.js';
-import type { Clock, Logger } from '../core/ports.js';
+import type { Clock, Logger, ViewSource } from '../core/ports.js';
 import type { RunLocks } from '../core/run-lock.js';
 import type { AgentSource } from './agent-source.js';
 import { AguiEvents, encodeEvents, runError, runFinished, runStarted } from './agui-events.js';
@@ -12,6 +12,7 @@ import { openEventStream } from './event-stream.js';
 import { type OpenRun, type OpenRuns, RunEnded } from './open-runs.js';
 import { notReady, Problem } from './problem.js';
 import { type RunRequest, readRunRequest } from './run-request.js';
+import { viewActivity } from './view-activity.js';
 
 /** A run, as a host sees it while it wraps it. */
 export interface RunInfo {
@@ -35,6 +36,8 @@ export interface RunsDeps {
   readonly checkStore: () => Promise<void>;
   readonly openRuns: OpenRuns;
   readonly lookup: CredentialLookup;
+  /** Undefined where a host serves no views. */
+  readonly views: ViewSource | undefined;
   readonly aroundRun: AroundRun;
   readonly runSeconds: number;
   readonly clock: Clock;
@@ -130,6 +133,8 @@ async function streamTo(res: Response, { req, request, run, generation, deps }: 
       };
       for await (const event of streamRun(options)) {
         await stream.send(encodeEvents([agui.translate(event)]), run.signal);
+        const activity = await viewActivity(event, { views: deps.views, signal: run.signal });
+        if (activity !== undefined) await stream.send(encodeEvents([activity]), run.signal);
         if (openRuns.size > CROWD) await nextTurn();
       }
       turn.outcome = { kind: 'finished' };

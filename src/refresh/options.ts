@@ -26,6 +26,8 @@ export interface RefresherOptions<Agent> {
   readonly readySeconds?: number;
   /** Toolsets without which nothing is ready; `*` for all. Default none. */
   readonly required?: readonly string[] | '*';
+  /** How long a replaced view stays available by its hash, in seconds: as long as a run may need it. Default 3600. */
+  readonly viewSeconds?: number;
   /** Where `${MCP_HEADER_…}` and fallback credentials come from. Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: nothing is logged. */
@@ -39,7 +41,7 @@ export interface RefresherOptions<Agent> {
   readonly link?: ReplicaLink;
 }
 
-export type { EndedList, RefresherEvents, Swap, ToolsetChange } from '../core/refresher-events.js';
+export type { EndedList, RefresherEvents, Swap, ToolsetChange, ViewChange } from '../core/refresher-events.js';
 
 /** A logger that says nothing: the library logs only through the logger that it is given (CONTRACT.md 12.3). */
 export const silentLogger: Logger = {

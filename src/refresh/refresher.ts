@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { EventEmitter } from 'eventemitter3';
 import type { Generation, Lease } from '../core/generation.js';
 import { recordGeneration } from '../core/generation-record.js';
-import type { Clock, LiveAgents, Logger } from '../core/ports.js';
+import type { Clock, LiveAgents, Logger, ViewSource } from '../core/ports.js';
 import type { ConcludedRound, RoundEffect } from '../core/round-state.js';
 import type { Readiness, RefreshStatus, RoundRecord } from '../core/status.js';
 import { systemClock } from '../system-clock.js';
@@ -59,23 +59,20 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#hints =
       options.link &&
       new ReplicaHints({
-        link: options.link,
-        clock: this.#clock,
-        logger: this.#logger,
+        ...{ link: options.link, clock: this.#clock, logger: this.#logger },
         names: () => this.#watcher.toolsets.map(({ name }) => name),
         live: () => this.#slot.current?.catalog,
         makeDue: (name) => this.#makeDue(name, 'replica'),
       });
     this.#watcher = new Watcher({
       settings: options,
-      pollMs: this.#everySeconds * 1_000,
-      clock: this.#clock,
-      logger: this.#logger,
+      ...{ pollMs: this.#everySeconds * 1_000, clock: this.#clock, logger: this.#logger },
       owner: {
         build: (effect) => void this.#build(effect),
         concluded: (record) => this.#conclude(record),
         stateChanged: (change) => this.#tell('toolset', change),
         listEnded: (list) => this.#tell('listed', list),
+        viewChanged: (change) => this.#tell('view', change),
         signalMissed: (missed) => this.#tell('missed', missed),
         stepped: () => this.#startup.check(),
       },
@@ -130,6 +127,10 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
 
   lease(): Lease<Agent> | undefined {
     return this.#slot.lease();
+  }
+
+  get views(): ViewSource {
+    return this.#watcher.views.cache;
   }
 
   /** The last 50 rounds, oldest first. */

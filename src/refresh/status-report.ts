@@ -1,6 +1,7 @@
 import { CodedError } from '../core/errors.js';
 import type { Generation } from '../core/generation.js';
-import type { SessionStatus } from '../core/ports.js';
+import type { Logger, SessionStatus } from '../core/ports.js';
+import type { ToolsetChange } from '../core/refresher-events.js';
 import type { Toolset } from '../core/round-state.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { ShownError, ToolsetState, ToolsetStatus } from '../core/status.js';
@@ -61,6 +62,18 @@ export function reportToolset({ toolset, url, session, live, now, instant }: Too
     error: failure === null ? null : shownError(failure.error, url),
     retryAt: work.doing === 'retrying' ? instant(work.at) : null,
   };
+}
+
+/** One line for a change of a toolset's state. */
+export function logState(logger: Logger, { toolset, from, to, error }: ToolsetChange): void {
+  const fields = { toolset, from, to, ...(error === null ? {} : { code: error.code, error: error.message }) };
+  if (to === 'failing') logger.warn('toolset failing', fields);
+  else logger.info(`toolset ${to}`, fields);
+}
+
+/** Whether a toolset is being listed, or is due for it until then. */
+export function isListing(toolset: Toolset | undefined, until: number): boolean {
+  return toolset !== undefined && (toolset.work.doing === 'listing' || (toolset.due !== null && toolset.due.at <= until));
 }
 
 /** Anything that a list can throw, as an error with a code. */

@@ -2,14 +2,15 @@ import { CodedError } from '../core/errors.js';
 import type { Clock, Logger, SessionStatus } from '../core/ports.js';
 import { beginRounds, nextWakeAt, step } from '../core/round.js';
 import type { ConcludedRound, RoundEffect, RoundEvent, Rounds, Toolset } from '../core/round-state.js';
-import { type Snapshot, takeSnapshot } from '../core/snapshot.js';
+import { takeSnapshot } from '../core/snapshot.js';
 import type { ToolsetState } from '../core/status.js';
 import { openPool, type SessionPool } from '../mcp/session-pool.js';
 import { IndexReader, type NamedToolset } from './index-reader.js';
 import { Lister } from './lister.js';
-import type { EndedList, RefresherOptions, ToolsetChange } from './options.js';
-import { asCoded, stateOf } from './status-report.js';
+import type { EndedList, RefresherOptions, ToolsetChange, ViewChange } from './options.js';
+import { asCoded, isListing, logState, stateOf } from './status-report.js';
 import { watchForSuspend } from './suspend.js';
+import { ViewWatch } from './view-watch.js';
 
 type BuildEffect = Extract<RoundEffect, { type: 'build' }>;
 
@@ -19,6 +20,7 @@ export interface WatcherOwner {
   concluded(record: ConcludedRound): void;
   stateChanged(change: ToolsetChange): void;
   listEnded(list: EndedList): void;
+  viewChanged(change: ViewChange): void;
   signalMissed(missed: { readonly toolset: string; readonly missedSignals: number }): void;
   /** Something was decided; the answers to questions about readiness may have changed. */
   stepped(): void;
@@ -36,6 +38,7 @@ export interface WatcherOptions {
 export class Watcher {
   readonly pool: SessionPool;
   readonly index: IndexReader;
+  readonly views: ViewWatch;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #owner: WatcherOwner;
@@ -53,26 +56,28 @@ export class Watcher {
     this.#clock = clock;
     this.#logger = logger;
     this.#owner = owner;
-    const env = settings.env ?? process.env;
+    const { env = process.env, debounceMs = 100 } = settings;
     const timeoutMs = (settings.listTimeoutSeconds ?? 10) * 1_000;
     const pollingMs = Math.min(pollMs, (settings.pollingSeconds ?? 30) * 1_000);
-    this.#rounds = beginRounds({ debounceMs: settings.debounceMs ?? 100, pollMs, pollingMs });
+    this.#rounds = beginRounds({ debounceMs, pollMs, pollingMs });
     this.#lister = new Lister({ timeoutMs, clock, onEnded: (list) => owner.listEnded(list) });
+    this.views = new ViewWatch({
+      ...{ clock, logger, debounceMs, timeoutSeconds: timeoutMs / 1_000, keepSeconds: settings.viewSeconds ?? 3_600 },
+      sessionOf: (id) => this.pool.find(id),
+      isListing: (id) => isListing(this.#rounds.toolsets.get(id), clock.now() + debounceMs),
+      onChanged: (change) => owner.viewChanged(change),
+    });
     this.pool = openPool({
-      clock,
-      env,
-      logger,
+      ...{ clock, env, logger },
       heartbeatSeconds: settings.heartbeatSeconds ?? 60,
       onSignal: (id, kind) => this.dispatch({ type: 'signal', id, trigger: kind }),
       onStatus: (id, status) => this.#receiveStatus(id, status),
+      onViewsChanged: (id, uri) => this.views.signalled(id, uri),
     });
     this.index = new IndexReader({
       url: settings.url,
       everyMs: (settings.indexSeconds ?? (pollMs === 0 ? 0 : 60)) * 1_000,
-      timeoutMs,
-      env,
-      clock,
-      logger,
+      ...{ timeoutMs, env, clock, logger },
       onToolsets: (toolsets) => this.#receiveIndex(toolsets),
       onFailure: (error) => this.dispatch({ type: 'index-failed', error }),
       hasAnswered: (id) => this.#rounds.toolsets.get(id)?.listedAt != null,
@@ -91,6 +96,7 @@ export class Watcher {
     this.#stopSuspendWatch();
     this.index.stop();
     this.#lister.cancelAll();
+    this.views.stop();
     await this.pool.closeAll();
   }
 
@@ -157,6 +163,7 @@ export class Watcher {
         this.#named.delete(effect.id);
         this.#states.delete(effect.id);
         this.pool.dismiss(effect.id);
+        this.views.dismissed(effect.id);
         return;
       case 'failing':
       case 'recovered':
@@ -176,14 +183,16 @@ export class Watcher {
         notified,
         onStarted: () => this.dispatch({ type: 'started', id, list }),
         read: (whole) => {
-          const snapshot = takeSnapshot({ endpoint: session.endpoint, list: whole, previous: this.#liveSnapshot(id) });
-          return { snapshot, declaresTools: whole.declaresTools };
+          const previous = this.#rounds.live?.snapshots.find((snapshot) => snapshot.id === id);
+          return { snapshot: takeSnapshot({ endpoint: session.endpoint, list: whole, previous }), declaresTools: whole.declaresTools };
         },
       });
+      if (this.#named.has(id)) this.views.listed(snapshot);
       this.dispatch({ type: 'listed', id, list, snapshot, declaresTools });
     } catch (error) {
       // A failed list is an event like any other: the rounds decide what follows from it.
       this.dispatch({ type: 'failed', id, list, error: asCoded(error, named.name) });
+      this.views.listFailed(id);
     }
   }
 
@@ -228,20 +237,14 @@ export class Watcher {
     const to = stateOf(toolset, this.pool.status(id));
     if (from === to) return;
     this.#states.set(id, to);
-    const error = toolset.failure?.error ?? null;
-    const fields = { toolset: toolset.name, from, to, ...(error === null ? {} : { code: error.code, error: error.message }) };
-    if (to === 'failing') this.#logger.warn('toolset failing', fields);
-    else this.#logger.info(`toolset ${to}`, fields);
-    this.#owner.stateChanged({ toolset: toolset.name, from, to, error });
+    const change = { toolset: toolset.name, from, to, error: toolset.failure?.error ?? null };
+    logState(this.#logger, change);
+    this.#owner.stateChanged(change);
   }
 
   /** After the machine slept, nothing that was held can be trusted to be current (CONTRACT.md 4.9). */
   #listEverything(): void {
     this.#logger.info('clock jumped', { consequence: 'every toolset is listed' });
     for (const id of this.#rounds.toolsets.keys()) this.dispatch({ type: 'signal', id, trigger: 'reconnect' });
-  }
-
-  #liveSnapshot(id: string): Snapshot | undefined {
-    return this.#rounds.live?.snapshots.find((snapshot) => snapshot.id === id);
   }
 }
