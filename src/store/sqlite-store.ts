@@ -84,7 +84,7 @@ function unusable(path: string, error: unknown): StoreUnusable {
   if (code.startsWith('SQLITE_BUSY'))
     return new StoreUnusable(`another process uses the file ${path}. SQLite serves one process only.`, error);
   if (code === 'SQLITE_NOTADB') return new StoreUnusable(`the file ${path} is no SQLite database.`, error);
-  if (code === '' && error instanceof Error && /bindings/.test(error.message)) {
+  if (code === '' && /bindings/.test(String(error))) {
     return new StoreUnusable(
       'the package better-sqlite3 has no compiled part here. Install it again with its install script allowed.',
       error,
@@ -122,5 +122,5 @@ function sqliteFailure(error: unknown): StoreFailure {
 }
 
 function isClosed(error: unknown): boolean {
-  return error instanceof TypeError && /not open/.test(error.message);
+  return typeof error === 'object' && error !== null && 'message' in error && /connection is not open/.test(String(error.message));
 }

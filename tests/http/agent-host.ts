@@ -106,6 +106,8 @@ export interface AgentHostOptions {
   readonly toolSeconds?: number;
   /** `false` asks the model for whole answers. */
   readonly streaming?: boolean;
+  /** Where threads are kept; in memory unless given. */
+  readonly saver?: BaseCheckpointSaver;
   /** Start without a generation. */
   readonly empty?: boolean;
 }
@@ -116,13 +118,18 @@ async function modelFor({ baseUrl }: ModelServer, streaming: boolean) {
   return new ChatOpenAI({ model: 'test-model', apiKey: 'sk-secret-key', configuration: { baseURL: baseUrl }, disableStreaming: true });
 }
 
+async function openMemory(): Promise<BaseCheckpointSaver> {
+  const { saver, close } = await openCheckpointing('memory');
+  onCleanup(close);
+  return saver;
+}
+
 /** An Express application with the router, an agent on a real provider client and real toolsets. It ends with the test. */
 export async function startAgentHost(options: AgentHostOptions = {}): Promise<AgentHost> {
   const tooling = await startTooling(options.toolsets ?? []);
   const model = await startModelServer(options.model);
   const chat = await modelFor(model, options.streaming ?? true);
-  const { saver, close } = await openCheckpointing('memory');
-  onCleanup(close);
+  const saver = options.saver ?? (await openMemory());
   const cache = new ToolCache();
   const released: number[] = [];
   const slot = new GenerationSlot<AgentOfGeneration>((generation) => void released.push(generation.number));
