@@ -53,7 +53,7 @@ describe('the question for the 2026 era', () => {
     const fleet = await startFleet({ toolset: toolset.url }, { env, wait: false });
     await until(async () => (await fleet.toolset('toolset')).error?.code === 'TOOLSET_VERSION_UNSUPPORTED', { what: 'the failure' });
     const asked = toolset.requests.length;
-    await stays(() => toolset.requests.length <= asked + 2, { durationMs: 1_500, what: 'few requests' });
+    await stays(() => toolset.requests.length <= asked + 2, { durationMs: 1_200, what: 'few requests' });
     expect(toolset.counts().initialize).toBe(0);
   });
 });
@@ -127,12 +127,12 @@ describe('a server that refuses the newest version of initialize', () => {
     const offers = speaksOnly(toolset, [], () => rpcError(-32000, 'supported protocol versions: 2098-01-01, 2099-01-01', { status: 400 }));
     const fleet = await startFleet({ toolset: toolset.url }, { env, wait: false });
     await until(async () => (await fleet.toolset('toolset')).error?.code === 'TOOLSET_VERSION_UNSUPPORTED', { what: 'the failure' });
-    await stays(() => offers.length <= 3, { durationMs: 1_500, what: 'one offer for each attempt' });
+    await stays(() => offers.length <= 3, { durationMs: 1_200, what: 'one offer for each attempt' });
     expect(new Set(offers)).toEqual(new Set(['2025-11-25']));
   });
 });
 
-test.each(['2099-01-01', 'newest please', ''])(
+test.each(['2099-01-01', ''])(
   'B131: a server that answers initialize with the version %j is failing for its version, is left without a session, and is not asked in a loop',
   async (protocolVersion) => {
     const healthy = await startRawToolset({ tools: [tool('b', 'one')] });
@@ -140,7 +140,7 @@ test.each(['2099-01-01', 'newest please', ''])(
     const offers = offersTo(toolset);
     const fleet = await startFleet({ toolset: toolset.url, healthy: healthy.url }, { env, wait: false });
     await until(async () => (await fleet.toolset('toolset')).error?.code === 'TOOLSET_VERSION_UNSUPPORTED', { what: 'the failure' });
-    await stays(() => offers.length <= 3, { durationMs: 1_500, what: 'few handshakes' });
+    await stays(() => offers.length <= 3, { durationMs: 1_200, what: 'few handshakes' });
     await until(() => toolset.sessions.size <= 1, { what: 'the sessions that nobody can use to be ended' });
     await fleet.untilGeneration(1);
     expect(await fleet.shown()).toEqual({ b: 'one' });
