@@ -23,6 +23,8 @@ export interface GenerationRecord {
   readonly trigger: Trigger;
   /** All toolsets of its catalog, sorted by name. */
   readonly toolsets: readonly { readonly name: string; readonly fingerprint: string; readonly tools: number }[];
+  /** The toolsets that changed, by name. */
+  readonly swapped: readonly string[];
   readonly changes: CatalogChanges;
   readonly tools: readonly ToolFact[];
   /** How many tools are in `changes` and have no definitions in `tools`, because the record would have become too large. */

@@ -52,6 +52,7 @@ export function recordGeneration({ generation, before, round, instance }: Record
       fingerprint: digest,
       tools: list.length,
     })),
+    swapped: round.toolsets.swapped,
     changes,
     tools,
     omitted,

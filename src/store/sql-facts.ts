@@ -21,7 +21,9 @@ export class SqlFacts implements Facts {
     // A number that was given while the store could not be reached is given to nobody else from now on.
     await this.#raise(record.number, 0);
     await this.#sql.rows(
-      'INSERT INTO mcp_agent_generations (number, bytes, record) VALUES (CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS TEXT))',
+      // A record whose writing was cut off before the answer came is written again, and is there once all the same.
+      `INSERT INTO mcp_agent_generations (number, bytes, record) SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS TEXT)
+       WHERE NOT EXISTS (SELECT 1 FROM mcp_agent_generations WHERE number = CAST($1 AS BIGINT) AND record = CAST($3 AS TEXT))`,
       [record.number, Buffer.byteLength(text), text],
     );
     await this.#prune('mcp_agent_generations', HISTORY_LIMITS.records);

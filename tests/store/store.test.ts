@@ -4,6 +4,7 @@ import { uuid6 } from '@langchain/langgraph-checkpoint';
 import { LocalRunLocks } from '../../src/agent/run-lock.js';
 import type { GenerationRecord } from '../../src/core/facts.js';
 import { ManualClock, settle } from '../support/manual-clock.js';
+import { startProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { openTestStore, sqliteLocation } from './open.js';
 import { type PostgresServer, startPostgres } from './postgres-server.js';
@@ -30,6 +31,7 @@ function record(number: number, extra: Partial<GenerationRecord> = {}): Generati
     at: '2026-01-01T00:00:00.000Z',
     trigger: 'poll',
     toolsets: [{ name: 'kb', fingerprint: 'sha256-kb', tools: 1 }],
+    swapped: ['kb'],
     changes: { added: [], removed: [], changed: ['search'] },
     tools: [],
     omitted: 0,
@@ -56,6 +58,7 @@ describe.each(KINDS)('facts in %s', (kind) => {
     });
     await facts.saveGeneration(record(6));
     await facts.saveGeneration(written);
+    if (kind !== 'memory') await facts.saveGeneration(written);
     expect(await facts.generation(7)).toEqual(written);
     expect(await facts.generation(99)).toBeUndefined();
     expect((await facts.generations(50)).map(({ number }) => number)).toEqual([7, 6]);
@@ -252,7 +255,10 @@ describe('run locks over replicas', () => {
     expect(await two.locks.take('a')).toBeUndefined();
     expect(await one.locks.take('a')).toBeUndefined();
     expect(await two.locks.isHeld('a')).toBe(true);
-    expect(await two.locks.take('b')).toBeDefined();
+    for (const other of ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'ü'.repeat(256)]) {
+      expect(await two.locks.take(other)).toBeDefined();
+      expect([other, await one.locks.isHeld(other)]).toEqual([other, true]);
+    }
     lock?.release();
     lock?.release();
     await until(async () => !(await two.locks.isHeld('a')));
@@ -264,6 +270,9 @@ describe('run locks over replicas', () => {
     const [one, two] = await Promise.all([openTestStore(location), openTestStore(location)]);
     const lock = await one.locks.take('a');
     lock?.markCancelling();
+    const locks =
+      "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    await until(async () => (await postgres.query(location, locks)).length === 2);
     const answers: string[] = [];
     const waiting = two.locks.take('a').then((taken) => {
       answers.push('answered');
@@ -305,6 +314,44 @@ describe('run locks over replicas', () => {
     lock?.release();
     await taken;
   });
+});
+
+describe('a database that hangs', () => {
+  test('is reported within about two seconds to a run that is about to begin', async () => {
+    const { location, proxy } = await behindProxy();
+    const { check, facts } = await openTestStore(location);
+    await check();
+    proxy.blackHole('both', true);
+    const asked = performance.now();
+    await expect(check()).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(performance.now() - asked).toBeLessThan(4_000);
+    // The connection that hangs is given up; the next one works again.
+    proxy.blackHole('both', false);
+    proxy.cut('rst');
+    await until(async () => (await facts.nextGeneration(0)) > 0, { timeoutMs: 20_000 });
+  });
+
+  test('has no lock left on a connection of which only this side knows that it is broken', async () => {
+    const { location, proxy } = await behindProxy();
+    const one = await openTestStore(location);
+    const lock = await one.locks.take('a');
+    // The server goes on to hold the lock for a connection over which nothing comes any more.
+    proxy.blackHoleOpen('both');
+    await expect(one.locks.take('b')).rejects.toMatchObject({ code: 'store_unavailable' });
+    await until(() => one.log.some(({ message }) => message === 'store connection open again'), { timeoutMs: 20_000 });
+    expect(lock?.lost.aborted).toBe(false);
+    const two = await openTestStore(location);
+    expect(await two.locks.take('a')).toBeUndefined();
+    lock?.release();
+    await until(async () => (await two.locks.take('a')) !== undefined);
+  });
+
+  async function behindProxy() {
+    const url = new URL(await postgres.createDatabase());
+    const proxy = await startProxy(Number(url.port));
+    url.port = String(proxy.port);
+    return { location: url.href, proxy };
+  }
 });
 
 /** Ends the connections on which replicas hold their locks. */
