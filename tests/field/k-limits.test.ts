@@ -2,19 +2,18 @@ import { listsOf, startFleet, tool } from '../flows/fleet.js';
 import { serveLoopback } from '../support/loopback-server.js';
 import { type Answer, hang, respond } from '../support/raw-answers.js';
 import { type RawToolset, startRawToolset } from '../support/raw-toolset.js';
-import { stays, until } from '../support/until.js';
-import { fastClock } from './fast-clock.js';
+import { until } from '../support/until.js';
 import { toolTurn } from './tool-turn.js';
 
 const NO_POLL = { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_DEBOUNCE_MS: '20' };
-const FACTOR = 10;
+/** Longer than any wait that a toolset's first failure has without being asked for one. */
+const WAIT_SECONDS = 4;
 
 describe('a toolset that asks to be left alone for a while', () => {
-  const inSeconds = (seconds: number) => String(seconds);
   const asDate = (seconds: number) => new Date(Date.now() + seconds * 1_000).toUTCString();
   const answers: readonly (readonly [string, (seconds: number) => Answer])[] = [
-    ['429', (seconds) => respond({ status: 429, headers: { 'retry-after': inSeconds(seconds) } })],
-    ['503', (seconds) => respond({ status: 503, headers: { 'retry-after': inSeconds(seconds) } })],
+    ['429', (seconds) => respond({ status: 429, headers: { 'retry-after': String(seconds) } })],
+    ['503', (seconds) => respond({ status: 503, headers: { 'retry-after': String(seconds) } })],
     ['429 until a date', (seconds) => respond({ status: 429, headers: { 'retry-after': asDate(seconds) } })],
   ];
 
@@ -22,20 +21,26 @@ describe('a toolset that asks to be left alone for a while', () => {
     const toolsets = await Promise.all(answers.map((_answer, number) => startRawToolset({ tools: [tool(`t${number}`, 'one')] })));
     const steady = await startRawToolset({ tools: [tool('steady', 'one')] });
     const index = Object.fromEntries(toolsets.map(({ url }, number) => [`toolset${number}`, url]));
-    const fleet = await startFleet({ ...index, steady: steady.url }, { env: NO_POLL, clock: fastClock(FACTOR) });
-    const off = toolsets.map((toolset, number) => toolset.on('tools/list', answers[number]?.[1](40) ?? hang));
-    for (const toolset of toolsets) toolset.push();
-    for (const number of toolsets.keys()) await fleet.untilState(`toolset${number}`, 'failing');
-    const before = toolsets.map(listsOf);
-    for (const mend of off) mend();
-    for (const [number, toolset] of toolsets.entries()) toolset.tools = [tool(`t${number}`, 'two')];
-    // The toolsets say 40 s; a part of it is left out, because the clock has run since they did.
-    await stays(() => toolsets.every((toolset, number) => listsOf(toolset) === before[number]), { durationMs: 25_000 / FACTOR });
+    const fleet = await startFleet({ ...index, steady: steady.url }, { env: NO_POLL });
+    for (const [number, toolset] of toolsets.entries()) {
+      toolset.once('tools/list', (exchange) => answers[number]?.[1](WAIT_SECONDS)(exchange));
+      toolset.tools = [tool(`t${number}`, 'two')];
+      toolset.push();
+    }
+    await until(() => toolsets.every((toolset) => listsOf(toolset) === 2));
     expect((await toolTurn(fleet, 't0')).result).toBe('{}');
     steady.tools = [tool('steady', 'two')];
     steady.push();
-    await until(async () => (await fleet.shown()).steady === 'two', { timeoutMs: 2_000 });
-    await until(async () => Object.values(await fleet.shown()).every((text) => text === 'two'), { timeoutMs: 10_000 });
+    await until(async () => (await fleet.shown()).steady === 'two');
+    await until(async () => Object.values(await fleet.shown()).every((text) => text === 'two'), { timeoutMs: 15_000 });
+    for (const toolset of toolsets) {
+      const [refused = 0, next = 0] = toolset.requests
+        .filter(({ rpc }) => rpc === 'tools/list')
+        .slice(1)
+        .map(({ at }) => at);
+      // An HTTP date has no fractions of a second.
+      expect(next - refused).toBeGreaterThan((WAIT_SECONDS - 1) * 1_000 - 100);
+    }
   });
 
   test('K, variant: and is asked for by hand, is asked now', async () => {
@@ -53,12 +58,11 @@ describe('a toolset that asks to be left alone for a while', () => {
   test('K, variant: during its handshake, is not asked before either, and comes by itself then', async () => {
     const steady = await startRawToolset({ tools: [tool('steady', 'one')] });
     const toolset = await startRawToolset({ era: 'both', tools: [tool('a', 'one')] });
-    toolset.once('server/discover', respond({ status: 429, headers: { 'retry-after': '60' } }));
-    const fleet = await startFleet({ steady: steady.url, toolset: toolset.url }, { env: NO_POLL, clock: fastClock(FACTOR), wait: false });
-    await fleet.started;
-    await fleet.untilState('toolset', 'failing');
-    const asked = toolset.requests.length;
-    await stays(() => toolset.requests.length === asked, { durationMs: 30_000 / FACTOR });
+    toolset.once('server/discover', respond({ status: 429, headers: { 'retry-after': String(WAIT_SECONDS) } }));
+    const fleet = await startFleet({ steady: steady.url, toolset: toolset.url }, { env: NO_POLL, wait: false });
+    await until(() => toolset.requests.length > 1);
+    const [refused = 0, next = 0] = toolset.requests.map(({ at }) => at);
+    expect(next - refused).toBeGreaterThan(WAIT_SECONDS * 1_000 - 100);
     // A rate limit says nothing about the era: the toolset is not taken for an older one that cannot push.
     expect(await fleet.untilState('toolset', 'watching')).toMatchObject({ protocol: '2026-07-28' });
   });
