@@ -6,7 +6,10 @@ import { buildAgent, createModel, createRouter, OpenRuns, refreshSeconds, ToolCa
 import { createLogger, format, transports } from 'winston';
 import { isAdministrator, requireOwnThread, requireUser, userOf } from './users.js';
 
-const logger = createLogger({ format: format.json(), transports: [new transports.Console()] });
+// Whatever runs inside a turn can ask here for whom it runs. The application's logger does.
+const currentUser = new AsyncLocalStorage();
+const withUser = format((entry) => ({ ...entry, user: currentUser.getStore() }));
+const logger = createLogger({ format: format.combine(withUser(), format.json()), transports: [new transports.Console()] });
 
 // The model and the checkpointer are the application's own. All generations of the agent share them, so threads outlive a swap.
 const model = await createModel({
@@ -27,20 +30,18 @@ refresher.on('swapped', ({ generation }) => {
   logger.info('the agent has new tools', { generation: generation.number, tools: generation.agent.tools.map(({ name }) => name) });
 });
 
-// Whatever runs inside a turn, such as a logger or a database client, can ask here for whom it runs.
-const currentUser = new AsyncLocalStorage();
 const openRuns = new OpenRuns({ maxRuns: 50 });
 const router = createRouter(refresher, {
   isAdmin: isAdministrator,
-  aroundRun: async ({ req, threadId, generation }, run) => {
-    const user = userOf(req);
-    const startedAt = performance.now();
-    try {
-      await currentUser.run(user, () => run({ metadata: { user }, tags: ['host-app'] }));
-    } finally {
-      logger.info('turn ended', { user, threadId, generation, durationMs: Math.round(performance.now() - startedAt) });
-    }
-  },
+  aroundRun: ({ req, threadId, generation }, run) =>
+    currentUser.run(userOf(req), async () => {
+      const startedAt = performance.now();
+      try {
+        await run({ metadata: { user: userOf(req) }, tags: ['host-app'] });
+      } finally {
+        logger.info('turn ended', { threadId, generation, durationMs: Math.round(performance.now() - startedAt) });
+      }
+    }),
   openRuns,
   logger,
 });
@@ -61,10 +62,15 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', (error)
   logger.info('listening', { address: server.address() });
 });
 
+let stopping = false;
+
 async function stop() {
+  stopping = true;
   openRuns.beginDrain();
   await openRuns.idle(20_000);
   server.close();
+  // A client that keeps its connection busy must not keep the process.
+  setTimeout(() => server.closeAllConnections(), 2_000).unref();
   await refresher.stop();
 }
 process.once('SIGTERM', stop);
@@ -74,8 +80,11 @@ try {
   await refresher.start();
   logger.info('ready for runs');
 } catch (error) {
-  // The library never ends the process. This application chooses to: without any toolset it has nothing to serve.
-  logger.error('no toolset answered', { error: error.message });
-  process.exitCode = 1;
-  await stop();
+  // Stopping ends a start that is still going on; that is no failure.
+  if (!stopping) {
+    // The library never ends the process. This application chooses to: without any toolset it has nothing to serve.
+    logger.error('no toolset answered', { error: error.message });
+    process.exitCode = 1;
+    await stop();
+  }
 }

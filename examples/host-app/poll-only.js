@@ -75,6 +75,8 @@ async function stop() {
   openRuns.beginDrain();
   await openRuns.idle(20_000);
   server.close();
+  // A client that keeps its connection busy must not keep the process.
+  setTimeout(() => server.closeAllConnections(), 2_000).unref();
 }
 process.once('SIGTERM', stop);
 process.once('SIGINT', stop);

@@ -89,6 +89,11 @@ async function callSearch({ origin, model }: Host) {
   return { threadId: turn.threadId, text, result: events.find(({ type }) => type === 'TOOL_CALL_RESULT')?.content };
 }
 
+async function messagesOf({ origin }: Host, threadId: string): Promise<unknown> {
+  const answer = await fetch(`${origin}/agent/threads/${threadId}`, { headers: ANN });
+  return ((await answer.json()) as { messages: unknown }).messages;
+}
+
 /** What strangers and other users are refused is the application's own doing, so both examples are asked. */
 async function expectOwnAuthentication({ origin }: Host): Promise<void> {
   const statuses = async (path: string, headers: Record<string, string>, threadId: string) => [
@@ -123,8 +128,7 @@ describe('an application that mounts the router', () => {
       [1, ['search']],
       [2, ['search']],
     ]);
-    const thread = await fetch(`${host.origin}/agent/threads/${threadId}`, { headers: ANN });
-    expect(((await thread.json()) as { messages: unknown[] }).messages).toHaveLength(4);
+    expect(await messagesOf(host, threadId)).toHaveLength(4);
   });
 
   test('lets only its own users in, only to their own threads, and only its administrators refresh', async () => {
@@ -164,6 +168,16 @@ describe('an application that mounts the router', () => {
   });
 });
 
+test('an application that mounts the router may be stopped while its start is still going on', async () => {
+  const gone = await startIndex();
+  await gone.close();
+  const { service, origin, logged } = await startHost('app', { MCP_URL: gone.url });
+  expect((await fetch(`${origin}/healthz`)).status).toBe(503);
+  expect((await runTurn(origin, { ...asUser('ann'), text: 'Hello' })).status).toBe(503);
+  expect(await service.stop()).toBe(0);
+  expect(logged('no toolset answered')).toEqual([]);
+});
+
 describe('an application that only wants the poll', () => {
   async function startPollOnly(env: Readonly<Record<string, string>> = {}) {
     const toolset = await startSdkToolset({ era: 'stateless', tools: [search('Searches the manual')] });
@@ -181,8 +195,7 @@ describe('an application that only wants the poll', () => {
     await until(async () => (await shownBy(host)).search === 'Searches everything');
     const { threadId, text, result } = await callSearch(host);
     expect([text, result]).toEqual(['There it is.', 'found blue']);
-    const thread = await fetch(`${host.origin}/agent/threads/${threadId}`, { headers: ANN });
-    expect(((await thread.json()) as { messages: unknown[] }).messages).toHaveLength(4);
+    expect(await messagesOf(host, threadId)).toHaveLength(4);
     const connections = await fetch(`${host.origin}/agent/connections`, { headers: ANN });
     expect(((await connections.json()) as { tools: unknown[] }).tools).toMatchObject([
       { name: 'search', description: 'Searches everything', parameters: { properties: { words: { type: 'string' } } } },
@@ -193,6 +206,12 @@ describe('an application that only wants the poll', () => {
   test('lets only its own users in, and only to their own threads', async () => {
     const { host } = await startPollOnly();
     await expectOwnAuthentication(host);
+  });
+
+  test('tells the model when a toolset cannot be reached, and the turn goes on', async () => {
+    const { toolset, host } = await startPollOnly();
+    await toolset.kill();
+    expect(await callSearch(host)).toMatchObject({ text: 'There it is.', result: expect.stringContaining('Error') });
   });
 
   test('stops by itself when asked to, with nothing left open', async () => {
