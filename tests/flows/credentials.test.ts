@@ -101,7 +101,7 @@ test.each<SdkEra>(['legacy', 'modern'])(
     if (era === 'legacy') expect([a, b, c].map((toolset) => toolset.sessions())).toEqual([1, 1, 1]);
     expect(await saidBy(setting, turns)).not.toMatch(/secret-/);
   },
-  90_000,
+  180_000,
 );
 
 test('the environment stands in for a header that the user does not send, and the answer says so', async () => {
