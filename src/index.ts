@@ -3,6 +3,7 @@ export { adoptAgent } from './agent/adopt-agent.js';
 export type { AgentOfGeneration, BuildAgentOptions, ShownTool, TurnConfig } from './agent/build-agent.js';
 export { buildAgent } from './agent/build-agent.js';
 export { createModel } from './agent/model.js';
+export { LocalRunLocks } from './agent/run-lock.js';
 export { ToolCache } from './agent/tool-cache.js';
 export { ConfigError } from './config/setting.js';
 export type { Config } from './config.js';
@@ -10,6 +11,8 @@ export { readConfig, refreshSeconds } from './config.js';
 export type { Catalog } from './core/catalog.js';
 export type { ErrorCode } from './core/errors.js';
 export { CodedError, ERROR_CODES } from './core/errors.js';
+export type { Decision, Definitions, Facts, GenerationRecord, ToolFact } from './core/facts.js';
+export { StoreFailure } from './core/facts.js';
 export { fingerprint } from './core/fingerprint.js';
 export type { Generation, Lease } from './core/generation.js';
 export type {
@@ -24,6 +27,7 @@ export type {
   ToolCallResult,
   ViewSource,
 } from './core/ports.js';
+export type { Hint, Replica, ReplicaEvents, ReplicaLink } from './core/replicas.js';
 export type { RunLock, RunLocks } from './core/run-lock.js';
 export type { Snapshot } from './core/snapshot.js';
 export type { Outcome, Readiness, RefreshStatus, RoundRecord, ToolsetState, ToolsetStatus, Trigger } from './core/status.js';
@@ -44,3 +48,5 @@ export type { App, AppOptions } from './service.js';
 export { createApp } from './service.js';
 export type { Checkpointing } from './store/checkpointing.js';
 export { openCheckpointing } from './store/checkpointing.js';
+export { openStore } from './store/open-store.js';
+export type { Store, StoreOptions } from './store/store.js';

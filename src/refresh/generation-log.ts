@@ -38,10 +38,10 @@ export class GenerationLog {
     return this.#last;
   }
 
-  /** Keeps a record, later where the store cannot be reached now. */
-  add(record: GenerationRecord): void {
+  /** Keeps a record, later where the store cannot be reached now. It is made only where it can be kept. */
+  add(make: () => GenerationRecord): void {
     if (this.#facts === undefined) return;
-    this.#waiting.push(record);
+    this.#waiting.push(make());
     if (this.#waiting.length > WAITING_RECORDS) this.#waiting.shift();
     this.#writing ??= this.#write(this.#facts);
   }

@@ -195,9 +195,9 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#requests.answer(concluded.requests, record);
     if (concluded.outcome !== 'swapped') this.#tell(concluded.outcome, record);
     else if (current !== undefined) {
-      this.#log.add(recordGeneration({ generation: current, before: concluded.before, round: record, instance: this.#instance }));
-      this.#hints?.swapped(current, concluded.unheard);
       this.#tell('swapped', { generation: current, previous, round: record });
+      this.#hints?.swapped(current, concluded.unheard);
+      this.#log.add(() => recordGeneration({ generation: current, before: concluded.before, round: record, instance: this.#instance }));
     }
   }
 

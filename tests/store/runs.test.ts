@@ -1,6 +1,10 @@
+import { LocalRunLocks } from '../../src/agent/run-lock.js';
+import type { RunLocks } from '../../src/core/run-lock.js';
+import { systemClock } from '../../src/system-clock.js';
 import { tool } from '../flows/fleet.js';
 import { startAgentHost } from '../http/agent-host.js';
-import { runTurn } from '../support/run-client.js';
+import { beginTurn, runTurn } from '../support/run-client.js';
+import { until } from '../support/until.js';
 import { openTestStore, sqliteLocation } from './open.js';
 
 test('a full disk ends the run with store_full, and what the thread held stays readable', async () => {
@@ -35,4 +39,24 @@ test('a store that is closed answers 503 before the stream begins, for runs and 
     expect([path, response.status, await response.json()]).toMatchObject([path, 503, { code: 'store_unavailable' }]);
   }
   expect((await fetch(`${host.url}/health/readiness`)).status).toBe(200);
+});
+
+test('a run whose thread another process took ends with lock_lost, and its thread is free for the next run', async () => {
+  const local = new LocalRunLocks(systemClock);
+  const lost = new AbortController();
+  const locks: RunLocks = {
+    take: async (threadId) => {
+      const lock = await local.take(threadId);
+      return lock && { ...lock, lost: lost.signal };
+    },
+    isHeld: (threadId) => local.isHeld(threadId),
+  };
+  const host = await startAgentHost({ router: { locks } });
+  host.model.reply(() => ({ hang: true }));
+  const turn = await beginTurn(host.url, { threadId: 't', text: 'hello' });
+  await until(() => host.model.requests.length === 1);
+  lost.abort();
+  const { events } = await turn.done;
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'lock_lost' });
+  await until(async () => !(await local.isHeld('t')));
 });
