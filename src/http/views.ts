@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { CodedError } from '../core/errors.js';
 import type { ServedView, ViewSource } from '../core/ports.js';
+import { urisOfPath } from '../core/view.js';
 import type { AgentSource } from './agent-source.js';
 import { notReady, Problem } from './problem.js';
 
@@ -11,17 +12,31 @@ import { notReady, Problem } from './problem.js';
 export function viewsRoute(source: AgentSource, views: ViewSource | undefined): RequestHandler {
   return async (req, res) => {
     if (source.current === undefined) throw notReady();
-    const toolset = String(req.params.toolset);
-    const uri = views?.find(toolset, [req.params.view ?? []].flat().join('/'));
-    if (views === undefined || uri === undefined) throw unknownView();
     const { hash } = req.query;
-    const view = hash === undefined ? await readView(views, { toolset, uri }) : views.version({ toolset, uri, hash: String(hash) });
+    const asked = { toolset: String(req.params.toolset), path: [req.params.view ?? []].flat().join('/') };
+    const view = views && (hash === undefined ? await readView(views, asked) : findVersion(views, { ...asked, hash: String(hash) }));
     if (view === undefined) throw unknownView();
     send(req, res, view);
   };
 }
 
-async function readView(views: ViewSource, { toolset, uri }: { readonly toolset: string; readonly uri: string }): Promise<ServedView> {
+interface AskedView {
+  readonly toolset: string;
+  readonly path: string;
+}
+
+/** A content that a run named may be asked for after the toolset is gone. */
+function findVersion(views: ViewSource, { toolset, path, hash }: AskedView & { readonly hash: string }): ServedView | undefined {
+  for (const uri of urisOfPath(toolset, path)) {
+    const version = views.version({ toolset, uri, hash });
+    if (version !== undefined) return version;
+  }
+  return undefined;
+}
+
+async function readView(views: ViewSource, { toolset, path }: AskedView): Promise<ServedView | undefined> {
+  const uri = views.find(toolset, path);
+  if (uri === undefined) return undefined;
   try {
     return await views.get(toolset, uri);
   } catch (error) {

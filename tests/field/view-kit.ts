@@ -39,7 +39,8 @@ export async function untilView(fleet: { readonly baseUrl: string }, path: strin
   return until(
     async () => {
       const view = await getView(fleet, path);
-      return view.text === text ? view : undefined;
+      if (view.text !== text) throw new Error(`It is ${view.status}: ${view.text}`);
+      return view;
     },
     { what: `${path} to be ${text}` },
   );

@@ -61,7 +61,15 @@ function eventsOf(text: string): unknown[] {
 }
 
 async function startDescribed(): Promise<{ fleet: Fleet; document: Document; check: ReturnType<typeof judge> }> {
-  const kb = await startSdkToolset({ era: 'legacy', tools: [tool('search', 'Searches.'), { ...tool('long', 'x'.repeat(70_000)) }] });
+  const kb = await startSdkToolset({
+    era: 'legacy',
+    tools: [
+      { ...tool('search', 'Searches.'), _meta: { ui: { resourceUri: 'ui://kb/app' } } },
+      { ...tool('long', 'x'.repeat(70_000)) },
+      { ...tool('broken', 'Has a view that is not there.'), _meta: { ui: { resourceUri: 'ui://kb/broken' } } },
+    ],
+    resources: [{ uri: 'ui://kb/app', text: '<p>Found</p>' }],
+  });
   const web = await startRawToolset({ tools: [tool('open', 'Opens.')] });
   const env = { MCP_AGENT_API_TOKEN: 'user-token', MCP_AGENT_API_REFRESH_TOKENS: 'kb=kb-token' };
   const fleet = await startFleet({ kb: kb.url, web: web.url }, { env });
@@ -86,6 +94,7 @@ const SUCCESSES: readonly (readonly [method: string, route: string, path: string
   ['get', '/threads/{id}', '/threads/t1', { headers: USER }],
   ['get', '/threads/{id}/turns', '/threads/t1/turns?limit=1', { headers: USER }],
   ['get', '/connections', '/connections', { headers: USER }],
+  ['get', '/views/{toolset}/{view}', '/views/kb/app', { headers: USER }],
   ['get', '/refresh', '/refresh', { headers: USER }],
   ['get', '/refresh', '/refresh', { headers: KB }],
   ['get', '/refresh', '/refresh', { headers: ADMIN }],
@@ -104,6 +113,9 @@ const PROBLEMS: readonly (readonly [status: number, method: string, route: strin
   [403, 'post', '/refresh', '/refresh', { method: 'POST', headers: USER }],
   [404, 'get', '/threads/{id}', '/threads/nobody', { headers: USER }],
   [404, 'post', '/refresh', '/refresh', { method: 'POST', headers: { ...ADMIN, ...JSON_TYPE }, body: '{"toolset":"nobody"}' }],
+  [401, 'get', '/views/{toolset}/{view}', '/views/kb/app'],
+  [404, 'get', '/views/{toolset}/{view}', '/views/kb/nothing', { headers: USER }],
+  [502, 'get', '/views/{toolset}/{view}', '/views/kb/broken', { headers: USER }],
   [422, 'get', '/threads/{id}', '/threads/%00', { headers: USER }],
   [404, 'get', '/threads/{id}/turns', '/threads/nobody/turns', { headers: USER }],
   [422, 'get', '/threads/{id}/turns', '/threads/t1/turns?limit=0', { headers: USER }],
@@ -149,7 +161,7 @@ test('before the first generation, 503 has the shape that the document describes
   const host = await startAgentHost({ empty: true });
   const check = judge(describeRoutes({ basePath: '/', usersSendToken: false }) as Document);
   for (const [method, route, path, init] of SUCCESSES) {
-    if (!/runs|threads|connections|readiness/.test(route)) continue;
+    if (!/runs|threads|connections|views|readiness/.test(route)) continue;
     const response = await fetch(host.url + path, init);
     expect([route, response.status]).toEqual([route, 503]);
     await check(response, { method, route });
