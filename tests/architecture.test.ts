@@ -20,14 +20,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   demo: ['core', 'config'],
   // These three put the rooms together.
   service: ['core', 'config', 'agent', 'http', 'refresh', 'store', 'system-clock'],
-  index: ['core', 'config', 'agent', 'http', 'refresh', 'store', 'service'],
+  index: ['core', 'config', 'agent', 'http', 'refresh', 'store', 'service', 'system-clock'],
   main: ['core', 'config', 'cli', 'demo', 'http', 'logging', 'service', 'system-clock'],
 };
 
 /** Which rooms may import a package; a name that ends in a slash stands for everything below it. `service` hands types on. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/client': ['mcp'],
-  '@modelcontextprotocol/ext-apps': ['core', 'mcp'],
+  '@modelcontextprotocol/ext-apps': ['core', 'mcp', 'demo'],
   '@modelcontextprotocol/sdk': ['demo'],
   '@modelcontextprotocol/server': ['demo'],
   '@modelcontextprotocol/node': ['demo'],

@@ -15,6 +15,11 @@ const tool = z.strictObject({
   description: z.string(),
   inputSchema: z.looseObject({ type: z.literal('object'), properties: z.record(z.string(), z.record(z.string(), z.json())) }),
   does: action,
+  /** The page, a file in demo/data, in which the result can be shown. */
+  view: z
+    .string()
+    .regex(/^[\w-]+\.html$/, 'must be the name of an HTML file in demo/data')
+    .optional(),
 });
 
 const definition = z.strictObject({

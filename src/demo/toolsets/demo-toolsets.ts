@@ -1,3 +1,4 @@
+import { unwatchFile, watchFile } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -12,6 +13,10 @@ const TOOLSETS = { 'knowledge-base': createSessionServer, places: createSubscrip
   string,
   (offer: ToolsetOffer) => ToolsetServer
 >;
+
+/** The one page of the demo; saving it shows that a view changes without a swap. */
+const VIEW_FILE = 'places.html';
+const LOOK_MS = 500;
 
 export type DemoToolsetName = keyof typeof TOOLSETS;
 
@@ -35,7 +40,12 @@ export async function startDemoToolsets(options: {
   readonly port?: number;
 }): Promise<DemoToolsets> {
   const deployed = new Map<string, { readonly server: ToolsetServer; readonly file: DefinitionFile }>();
+  const viewPath = join(options.dataDir, VIEW_FILE);
+  const announceViews = () => {
+    for (const { server } of deployed.values()) server.announce('views');
+  };
   const closeToolsets = async () => {
+    unwatchFile(viewPath, announceViews);
     for (const { file } of deployed.values()) file.close();
     await Promise.all([...deployed.values()].map(({ server }) => server.close()));
   };
@@ -70,9 +80,10 @@ export async function startDemoToolsets(options: {
   try {
     for (const [name, createToolset] of Object.entries(TOOLSETS)) {
       const path = files[name as DemoToolsetName];
-      const file = openDefinitionFile({ path, logger: options.logger, onChange: () => deployed.get(name)?.server.announce() });
+      const file = openDefinitionFile({ path, logger: options.logger, onChange: () => deployed.get(name)?.server.announce('tools') });
       deployed.set(name, { file, server: createToolset({ name, dataDir: options.dataDir, definition: () => file.current() }) });
     }
+    watchFile(viewPath, { interval: LOOK_MS }, announceViews);
     await new Promise<void>((resolve, reject) => {
       http.once('error', reject);
       http.listen(options.port ?? 0, '127.0.0.1', resolve);

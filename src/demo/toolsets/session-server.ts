@@ -2,9 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListResourcesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { callTool, listedTools } from './tool-call.js';
 import type { ToolsetOffer, ToolsetServer } from './toolset-server.js';
+import { listedViews, viewContents } from './views.js';
 
 const MOST_SESSIONS = 1_000;
 
@@ -45,10 +53,11 @@ export function createSessionServer(offer: ToolsetOffer): ToolsetServer {
       const oldest = sessions.keys().next().value;
       if (sessions.size > MOST_SESSIONS && oldest !== undefined) await end(oldest);
     },
-    announce() {
+    announce(what) {
       for (const server of sessions.values()) {
         // A client that is gone cannot be told, and the others still have to be.
-        server.sendToolListChanged().catch(() => {});
+        const told = what === 'tools' ? server.sendToolListChanged() : server.sendResourceListChanged();
+        told.catch(() => {});
       }
     },
     async close() {
@@ -58,8 +67,15 @@ export function createSessionServer(offer: ToolsetOffer): ToolsetServer {
 }
 
 function createServer(offer: ToolsetOffer): Server {
-  const server = new Server({ name: offer.name, version: offer.definition().version }, { capabilities: { tools: { listChanged: true } } });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listedTools(offer.definition()) }));
+  const capabilities = { tools: { listChanged: true }, resources: { listChanged: true } };
+  const server = new Server({ name: offer.name, version: offer.definition().version }, { capabilities });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listedTools(offer.name, offer.definition()) }));
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listedViews(offer) }));
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params }) => {
+    const contents = viewContents(offer, params.uri);
+    if (contents === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown resource: ${params.uri}`);
+    return { contents };
+  });
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
     const result = callTool({ definition: offer.definition(), dataDir: offer.dataDir, name: params.name, args: params.arguments ?? {} });
     if (result === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name}`);

@@ -1,16 +1,23 @@
 import type { Definition, DemoTool } from './definition.js';
 import { findSection, readSections, type Section, searchSections } from './documents.js';
 import { findPlace, type Place, placesNearby, readPlaces } from './place-list.js';
+import { viewUri } from './views.js';
 
 /** The result of a tool call, as MCP puts it. */
 export interface CallResult {
   readonly content: { readonly type: 'text'; readonly text: string }[];
+  /** The places that were found, for the view. */
+  readonly structuredContent?: { readonly places: readonly (Place & { readonly kilometres?: number })[] };
   readonly isError?: boolean;
 }
 
 /** The definition's tools as `tools/list` shows them: without what they do. */
-export function listedTools(definition: Definition) {
-  return definition.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+export function listedTools(toolset: string, definition: Definition) {
+  return definition.tools.map((tool) => {
+    const { name, description, inputSchema } = tool;
+    const resourceUri = viewUri(toolset, tool);
+    return { name, description, inputSchema, ...(resourceUri !== undefined && { _meta: { ui: { resourceUri } } }) };
+  });
 }
 
 /** Runs a tool of the definition on the data in `dataDir`. Undefined when the definition has no tool of that name. */
@@ -68,7 +75,7 @@ const DEFAULT_KILOMETRES = 500;
 
 function locate(places: readonly Place[], name: string): CallResult {
   const place = findPlace(places, name);
-  return place === undefined ? unknownPlace(places, name) : success(shownPlace(place));
+  return place === undefined ? unknownPlace(places, name) : { ...success(shownPlace(place)), structuredContent: { places: [place] } };
 }
 
 function listNearby(places: readonly Place[], name: string, within: unknown): CallResult {
@@ -78,7 +85,8 @@ function listNearby(places: readonly Place[], name: string, within: unknown): Ca
   const found = placesNearby(places, centre, kilometres);
   if (found.length === 0) return success(`I know no other place within ${kilometres} km of ${centre.name}.`);
   const lines = found.map((near) => `- ${near.place.name}, ${near.place.country}: ${Math.round(near.kilometres)} km`);
-  return success(`Within ${kilometres} km of ${centre.name}:\n${lines.join('\n')}`);
+  const shown = [centre, ...found.map((near) => ({ ...near.place, kilometres: near.kilometres }))];
+  return { ...success(`Within ${kilometres} km of ${centre.name}:\n${lines.join('\n')}`), structuredContent: { places: shown } };
 }
 
 function shownPlace({ name, country, latitude, longitude, about }: Place): string {

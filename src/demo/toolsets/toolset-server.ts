@@ -11,7 +11,7 @@ export interface ToolsetOffer {
 /** One demo toolset on one protocol era. */
 export interface ToolsetServer {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Sends `notifications/tools/list_changed` to every client that listens. */
-  announce(): void;
+  /** Sends the `list_changed` notification of tools or of views to every client that listens. */
+  announce(what: 'tools' | 'views'): void;
   close(): Promise<void>;
 }
