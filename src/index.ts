@@ -50,3 +50,4 @@ export type { Checkpointing } from './store/checkpointing.js';
 export { openCheckpointing } from './store/checkpointing.js';
 export { openStore } from './store/open-store.js';
 export type { Store, StoreOptions } from './store/store.js';
+export { systemClock } from './system-clock.js';
