@@ -2,7 +2,7 @@ import type { Clock, Logger } from '../core/ports.js';
 import type { Connection } from './connection.js';
 import { failureOf } from './failure.js';
 import { type NotificationStream, openNotificationStream } from './notification-stream.js';
-import { timeLimit } from './time-limit.js';
+import { onAbort, timeLimit } from './time-limit.js';
 
 /** Views that are read together are subscribed to together. */
 const GATHER_MS = 50;
@@ -54,6 +54,11 @@ export class ViewSubscriptions {
     if (known !== undefined) return known;
     const watched: Watched = { uris: new Set(), stream: undefined, cancelOpening: undefined };
     this.#watched.set(connection, watched);
+    // A connection that was replaced may still have calls; its stream is of no use any more.
+    onAbort(connection.outdated, () => {
+      watched.cancelOpening?.();
+      watched.stream?.close();
+    });
     return watched;
   }
 
@@ -74,7 +79,7 @@ export class ViewSubscriptions {
   #openSoon(connection: Connection, watched: Watched): void {
     watched.cancelOpening ??= this.#clock.after(GATHER_MS, () => {
       watched.cancelOpening = undefined;
-      if (!connection.outdated.aborted) this.#open(connection, watched);
+      this.#open(connection, watched);
     });
   }
 
@@ -93,7 +98,6 @@ export class ViewSubscriptions {
       },
     });
     watched.stream = stream;
-    connection.outdated.addEventListener('abort', () => stream.close(), { once: true });
   }
 
   #debug(connection: Connection, reason: string): void {
