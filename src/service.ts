@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import type { Express } from 'express';
 import { type AgentOfGeneration, buildAgent } from './agent/build-agent.js';
@@ -16,6 +17,8 @@ import { ToolsetRefresher } from './refresh/refresher.js';
 import { openStore } from './store/open-store.js';
 import { systemClock } from './system-clock.js';
 
+const PAGE_FOLDER = fileURLToPath(new URL('./page', import.meta.url));
+
 export interface AppOptions {
   /** Default: nothing is logged. */
   readonly logger?: Logger;
@@ -28,6 +31,8 @@ export interface AppOptions {
   readonly instance?: string;
   /** Wraps each run while it streams (CONTRACT.md 12.4). */
   readonly aroundRun?: AroundRun;
+  /** Where the built page lies, for MCP_AGENT_API_UI. Default: beside the built service. */
+  readonly pageFolder?: string;
 }
 
 /** The whole service, without a server and without signals: whoever creates it listens, starts, drains and stops. */
@@ -48,7 +53,7 @@ export interface App {
  * example) or the checkpoint store cannot be opened. Installs no signal handler and keeps no state outside of what it returns.
  */
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
-  const { logger = silentLogger, env = process.env, clock = systemClock, instance = instanceName() } = options;
+  const { logger = silentLogger, env = process.env, clock = systemClock, instance = instanceName(), pageFolder = PAGE_FOLDER } = options;
   const { provider } = config;
   const model = options.model ?? (await createModel(provider));
   const { checkpoint, threadDays } = config;
@@ -93,6 +98,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     locks: store.locks,
     checkStore: () => store.check(),
     corsOrigins: config.corsOrigins,
+    pageFolder: config.ui === 'on' ? pageFolder : undefined,
     logger,
     clock,
   });

@@ -12,7 +12,7 @@ mcp-agent-api demo, listening on ${baseUrl}
   toolsets  knowledge-base (2025 protocol) and places (2026-07-28 protocol), on this machine
   model     built in: it calls the tool whose name and description share most words with the question
 
-Try it in a second terminal:
+Open ${baseUrl} in a browser and ask there, or try it in a second terminal:
 
   1. A question that the description of search_knowledge covers. The answer comes from the manual:
 

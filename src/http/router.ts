@@ -14,6 +14,7 @@ import { jsonBody } from './json-body.js';
 import { Metrics } from './metrics.js';
 import { OpenRuns } from './open-runs.js';
 import { openapiRoute } from './openapi.js';
+import { pageRouter } from './page.js';
 import { problemHandler } from './problem.js';
 import { refreshNowRoute, refreshStatusRoute, refuseStrangers } from './refresh.js';
 import { type Access, ROUTES, type RouteDescription, type RouteName } from './route-table.js';
@@ -49,6 +50,8 @@ export interface RouterOptions {
   readonly corsOrigins?: readonly string[];
   /** The toolsets' views, for a host that keeps its agent itself; a refresher brings its own. */
   readonly views?: ViewSource;
+  /** The folder of the built page, which is then served at the router's own path; no page unless given. */
+  readonly pageFolder?: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
 }
@@ -113,6 +116,7 @@ export function createRouter(
     const body = route.body === undefined ? [] : jsonBody(route.body.presence);
     router[route.method](route.path, ...guards[route.access], ...body, handlers[name]);
   }
+  if (options.pageFolder !== undefined) router.use(pageRouter(options.pageFolder));
   router.use(problemHandler(logger));
   return router;
 }
