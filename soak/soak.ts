@@ -98,7 +98,11 @@ export async function soak({ minutes, seed, toolsets, main }: SoakOptions): Prom
   })();
   const talking = talk({ baseUrl, model, chance: new Chance(seed + 1), signal: users.signal, findings, users: USERS });
   const wreaking = wreak({ targets, index, chance, signal: chaos.signal, counts });
-  await Promise.race([sleep(minutes * 60_000), service.exited.then((code) => findings.fault(`The service ended with code ${code}.`))]);
+  let stopping = false;
+  const crashed = service.exited.then((code) => {
+    if (!stopping) findings.fault(`The service ended by itself with code ${code}.`);
+  });
+  await Promise.race([sleep(minutes * 60_000), crashed]);
   chaos.abort();
   await wreaking;
   for (const target of targets) if (target.since === undefined) target.since = performance.now();
@@ -112,6 +116,7 @@ export async function soak({ minutes, seed, toolsets, main }: SoakOptions): Prom
   if (late.length > 0) findings.fault(`Not converged: ${late.join(', ')}.`);
   const slow = took.filter(({ ms }) => ms > CONVERGED_WITHIN_MS);
   for (const { name, what, ms } of slow) findings.fault(`${name} took ${seconds(ms)} after ${what}.`);
+  stopping = true;
   const code = await service.stop();
   if (code !== 0) findings.fault(`The service ended with code ${code}.`);
   for (const line of service.stderr) findings.fault(`On stderr: ${line.slice(0, 500)}`);

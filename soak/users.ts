@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ModelRequest, type ModelServer, shownTools } from '../tests/support/model-server.js';
-import { beginTurn } from '../tests/support/run-client.js';
+import { beginTurn, type RunningTurn } from '../tests/support/run-client.js';
 import type { Chance } from './chance.js';
 
 /** What users have seen. */
@@ -79,7 +79,7 @@ interface OneRun extends UsersOptions {
 }
 
 async function oneRun({ baseUrl, chance, findings, threadId, id, shownByRun, shownByGeneration }: OneRun): Promise<void> {
-  const turn = await beginTurn(baseUrl, { text: `Run ${id}`, threadId });
+  const turn = await begin(baseUrl, { id, threadId });
   if (turn.status !== 200) {
     findings.fault(`Run ${id} was answered with ${turn.status}: ${JSON.stringify((await turn.done).problem)}`);
     return;
@@ -107,6 +107,15 @@ async function oneRun({ baseUrl, chance, findings, threadId, id, shownByRun, sho
   const before = shownByGeneration.get(generation);
   if (before !== undefined && before !== shown) findings.fault(`Generation ${generation} showed two sets of tools (run ${id}).`);
   shownByGeneration.set(generation, shown);
+}
+
+/** A thread whose user has left may be busy until the service has noticed; it says so by 409. */
+async function begin(baseUrl: string, { id, threadId }: { id: string; threadId: string }): Promise<RunningTurn> {
+  for (let attempt = 0; ; attempt += 1) {
+    const turn = await beginTurn(baseUrl, { text: `Run ${id}`, threadId });
+    if (turn.status !== 409 || attempt === 2) return turn;
+    await sleep(1_000);
+  }
 }
 
 function runOf({ body }: ModelRequest): string {
