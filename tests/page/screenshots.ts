@@ -47,7 +47,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     const demo = await startDemoService(pageFolder);
     const { page } = await openTab(browser, demo.baseUrl, { colorScheme, viewport: DESKTOP });
     await ask(page, 'Which places are near Vienna?');
-    
+
     await page.frameLocator('iframe').getByText('Prague').first().waitFor();
     await page.getByText('places', { exact: true }).click();
     await page.screenshot({ path: `${FOLDER}/view-${colorScheme}.png` });

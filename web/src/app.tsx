@@ -6,7 +6,7 @@ import { HeldChanges } from './panel/held-changes.js';
 import { Timeline } from './panel/timeline.js';
 import { Toolsets } from './panel/toolsets.js';
 import { useStore } from './store.js';
-import { age, count } from './text.js';
+import { age } from './text.js';
 import { TokenDialog } from './token-dialog.js';
 import { useNow } from './use-now.js';
 
@@ -65,7 +65,7 @@ export function App({ conversation, feed }: AppProps) {
               <HeldChanges toolsets={status.toolsets} onDecided={() => feed.readNow()} now={now} />
               <section aria-labelledby="toolsets">
                 <h2 id="toolsets">
-                  Toolsets <span className="quiet">{count(status.toolsets.length, 'toolset')}</span>
+                  Toolsets <span className="quiet">{status.toolsets.length}</span>
                 </h2>
                 {status.index.error !== null && (
                   <p className="failure" role="status">

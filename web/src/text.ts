@@ -1,41 +1,5 @@
 import type { CatalogChanges } from '../../src/core/status.js';
 
-/** Characters that a reader cannot see, or that change the order of what is read; line breaks and tabs are seen. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
-
-/** A stretch of text; a hidden character is a stretch of its own, written as its code point, for example `U+200B`. */
-export interface Stretch {
-  readonly text: string;
-  readonly isHidden: boolean;
-  /** Where it begins in the text. */
-  readonly at: number;
-}
-
-/** Splits a text so that hidden characters can be shown (CONTRACT.md 15.3). */
-export function stretchesOf(text: string): Stretch[] {
-  const stretches: Stretch[] = [];
-  let at = 0;
-  let seen = '';
-  const endSeen = () => {
-    if (seen !== '') stretches.push({ text: seen, isHidden: false, at: at - seen.length });
-    seen = '';
-  };
-  for (const point of text) {
-    if (point === '\n' || point === '\t' || !HIDDEN.test(point)) seen += point;
-    else {
-      endSeen();
-      stretches.push({ text: codePointOf(point), isHidden: true, at });
-    }
-    at += point.length;
-  }
-  endSeen();
-  return stretches;
-}
-
-function codePointOf(point: string): string {
-  return `U+${(point.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
-}
-
 /** JSON with line breaks; a text that is no JSON as it is. */
 export function prettyJson(text: string): string {
   try {

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'react';
-import type { GenerationRecord } from '../../../src/core/facts.js';
+import type { GenerationReport } from '../../../src/core/change-report.js';
 import { askJson } from '../api.js';
 import { count } from '../text.js';
 import { ToolDiff } from './tool-diff.js';
 
 type Loaded =
   | { readonly kind: 'loading' }
-  | { readonly kind: 'record'; readonly record: GenerationRecord }
+  | { readonly kind: 'record'; readonly record: GenerationReport }
   | { readonly kind: 'problem'; readonly why: string };
 
 /** What one generation changed: each tool before and after. */
@@ -15,7 +15,7 @@ export function GenerationDetails({ number }: { number: number }) {
   useEffect(() => {
     const gone = new AbortController();
     setLoaded({ kind: 'loading' });
-    askJson<GenerationRecord>(`generations/${number}`, { signal: gone.signal }).then(
+    askJson<GenerationReport>(`generations/${number}`, { signal: gone.signal }).then(
       (record) => setLoaded({ kind: 'record', record }),
       (error: unknown) => {
         if (!gone.signal.aborted) setLoaded({ kind: 'problem', why: error instanceof Error ? error.message : 'It could not be read.' });
@@ -31,8 +31,8 @@ export function GenerationDetails({ number }: { number: number }) {
     <div className="details">
       <p className="quiet fingerprint">{fingerprint}</p>
       {tools.length === 0 && omitted === 0 && <p className="quiet">The model is shown the same tools as before.</p>}
-      {tools.map((fact) => (
-        <ToolDiff key={fact.name} fact={fact} />
+      {tools.map((report) => (
+        <ToolDiff key={report.name} report={report} />
       ))}
       {omitted > 0 && <p className="quiet">{count(omitted, 'more tool')} changed; the definitions were too large to keep.</p>}
     </div>

@@ -130,13 +130,12 @@ function wordsFor(event: Exclude<FeedEvent, { type: 'generation' }>): ReactNode 
 }
 
 function wordsForRound({ outcome, trigger, toolsets, error }: RoundRecord): ReactNode {
-  const listed = toolsets.listed.length === 0 ? 'nothing was listed' : toolsets.listed.join(', ');
-  const why = `${TRIGGERS[trigger]}: ${listed}`;
-  if (outcome === 'unchanged') return `No change after ${why}`;
-  if (outcome === 'held') return `A change waits after ${why}`;
+  const after = (names: readonly string[]) => `after ${TRIGGERS[trigger]}${names.length === 0 ? '' : ` of ${names.join(', ')}`}`;
+  if (outcome === 'unchanged') return `No change ${after(toolsets.listed)}`;
+  if (outcome === 'held') return `A change waits ${after(toolsets.held)}`;
   return (
     <>
-      Round {outcome} after {why}
+      Round {outcome} {after(outcome === 'aborted' ? toolsets.failing : toolsets.listed)}
       {error !== null && (
         <>
           {' '}

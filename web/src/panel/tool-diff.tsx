@@ -1,56 +1,85 @@
-import type { ToolFact } from '../../../src/core/facts.js';
-import { diffOf, type Piece } from '../diff.js';
-import { stretchesOf } from '../text.js';
+import type { ToolReport } from '../../../src/core/change-report.js';
+import type { DiffLine } from '../../../src/core/text-diff.js';
+import type { FieldDiff } from '../../../src/core/tool-diff.js';
+import { compareWords, type Stretch } from '../words.js';
 
-/** One tool before and after, its description word by word and the rest of its definition line by line. */
-export function ToolDiff({ fact }: { fact: Pick<ToolFact, 'name' | 'change' | 'before' | 'after'> }) {
-  const { name, change, before, after } = fact;
+/** What happened to one tool, field by field. */
+export function ToolDiff({ report }: { report: ToolReport }) {
+  const { name, change, classes, diff } = report;
   return (
     <details className="diff" open={change === 'changed'}>
       <summary>
-        <span className="tool-name">{name}</span> <span className="change">{change}</span>
+        <span className="tool-name">{name}</span>{' '}
+        <span className="change">{change === 'changed' ? `changed: ${classes.join(', ')}` : change}</span>
       </summary>
-      <Difference label="Description" before={descriptionOf(before)} after={descriptionOf(after)} by="words" />
-      <Difference label="Definition" before={restOf(before)} after={restOf(after)} by="lines" />
+      <FieldDiffs diffs={diff} />
     </details>
   );
 }
 
-function Difference({ label, before, after, by }: { label: string; before: string; after: string; by: 'words' | 'lines' }) {
-  if (before === after) return null;
-  return (
-    <>
-      <h4>{label}</h4>
-      <pre className={by}>
-        {diffOf(before, after, by).map((piece) => (
-          <PieceOfDiff key={`${piece.kind} ${piece.at}`} piece={piece} />
+/** The service has written hidden characters out already, as `⟨U+200B⟩` for example. */
+export function FieldDiffs({ diffs }: { diffs: readonly FieldDiff[] }) {
+  return diffs.map(({ field, lines }) => (
+    <div key={field} className="field">
+      <h4>{field}</h4>
+      <pre>
+        {shownLines(lines).map(({ key, kind, stretches }) => (
+          <ShownLine key={key} kind={kind} stretches={stretches} />
         ))}
       </pre>
-    </>
+    </div>
+  ));
+}
+
+interface Line {
+  readonly key: string;
+  readonly kind: DiffLine['kind'];
+  readonly stretches: readonly Stretch[];
+}
+
+/** A removed line that one added line replaces is compared with it word by word. */
+function shownLines(lines: readonly DiffLine[]): Line[] {
+  const kindAt = (index: number) => lines[index]?.kind;
+  const isPair = (index: number) =>
+    kindAt(index - 1) !== 'removed' && kindAt(index) === 'removed' && kindAt(index + 1) === 'added' && kindAt(index + 2) !== 'added';
+  return lines.map(({ kind, text }, index) => {
+    const other = isPair(index) ? compareWords(text, lines[index + 1]?.text ?? '').before : undefined;
+    const paired = isPair(index - 1) ? compareWords(lines[index - 1]?.text ?? '', text).after : undefined;
+    const whole = kind === 'skipped' ? `${text} more lines that are the same` : text;
+    return { key: `${index} ${kind}`, kind, stretches: other ?? paired ?? [{ isSame: true, text: whole, at: 0 }] };
+  });
+}
+
+function ShownLine({ kind, stretches }: Omit<Line, 'key'>) {
+  const Element = kind === 'removed' ? 'del' : kind === 'added' ? 'ins' : 'span';
+  return (
+    <Element className={`line ${kind}`}>
+      {stretches.map(({ at, isSame, text }) =>
+        isSame ? (
+          <Marked key={at} text={text} />
+        ) : (
+          <b key={at}>
+            <Marked text={text} />
+          </b>
+        ),
+      )}
+    </Element>
   );
 }
 
-function PieceOfDiff({ piece: { kind, text } }: { piece: Piece }) {
-  const shown = stretchesOf(text).map(({ text: part, isHidden, at }) =>
-    isHidden ? (
-      <mark key={at} title="A hidden character">
+const WRITTEN_OUT = /(⟨U\+[0-9A-F]{4,6}⟩)/;
+
+function Marked({ text }: { text: string }) {
+  let at = 0;
+  return text.split(WRITTEN_OUT).map((part) => {
+    const key = at;
+    at += part.length;
+    return WRITTEN_OUT.test(part) ? (
+      <mark key={key} title="A hidden character">
         {part}
       </mark>
     ) : (
       part
-    ),
-  );
-  if (kind === 'removed') return <del>{shown}</del>;
-  if (kind === 'added') return <ins>{shown}</ins>;
-  return <span>{shown}</span>;
-}
-
-function descriptionOf(tool: ToolFact['before']): string {
-  return typeof tool?.description === 'string' ? tool.description : '';
-}
-
-function restOf(tool: ToolFact['before']): string {
-  if (tool === null) return '';
-  const { description: _, ...rest } = tool;
-  return `${JSON.stringify(rest, null, 2)}\n`;
+    );
+  });
 }
