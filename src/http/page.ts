@@ -21,6 +21,25 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/**
+ * The policy of the frame into which the page writes a view that it had to fetch with a token. It is as wide as any view's may be; the view's own
+ * one, which is narrower, is the first thing that is written. The sandbox gives it an origin of its own in any case.
+ */
+const FRAME_POLICY = [
+  'sandbox allow-scripts',
+  "default-src 'none'",
+  "script-src 'unsafe-inline' http: https:",
+  "style-src 'unsafe-inline' http: https:",
+  'img-src data: blob: http: https:',
+  'font-src data: http: https:',
+  'media-src data: blob: http: https:',
+  'connect-src http: https: ws: wss:',
+  'frame-src http: https:',
+  'base-uri http: https:',
+  "form-action 'none'",
+  "frame-ancestors 'self'",
+].join('; ');
+
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -36,6 +55,12 @@ interface PageFile {
 
 /** A path segment arrives decoded, so that a name could lead out of the folder; these cannot. */
 const NAME = /^(?:assets\/)?[A-Za-z0-9][\w.-]*$/;
+
+interface Delivery {
+  readonly caching: string;
+  /** The page's own unless given. */
+  readonly policy?: string;
+}
 
 const compress = promisify(gzip);
 
@@ -55,9 +80,12 @@ export function pageRouter(folder: string): Router {
     return file;
   };
   const serve =
-    (nameOf: (params: Record<string, unknown>) => string, caching: string): RequestHandler =>
+    (nameOf: (params: Record<string, unknown>) => string, { caching, policy = POLICY }: Delivery): RequestHandler =>
     async (req, res) => {
-      sendFile(res, { file: await fileAt(nameOf(req.params)), gzips: req.acceptsEncodings('gzip', 'identity') === 'gzip', caching });
+      const file = await fileAt(nameOf(req.params));
+      res.setHeader('content-security-policy', policy);
+      res.setHeader('cache-control', caching);
+      sendFile(res, file, req.acceptsEncodings('gzip', 'identity') === 'gzip');
     };
 
   const router = Router();
@@ -69,16 +97,20 @@ export function pageRouter(folder: string): Router {
   });
   router.get(
     '/',
-    serve(() => 'index.html', 'no-cache'),
+    serve(() => 'index.html', { caching: 'no-cache' }),
+  );
+  router.get(
+    '/view-frame.html',
+    serve(() => 'view-frame.html', { caching: 'no-cache', policy: FRAME_POLICY }),
   );
   router.get(
     '/icon.svg',
-    serve(() => 'icon.svg', 'public, max-age=3600'),
+    serve(() => 'icon.svg', { caching: 'public, max-age=3600' }),
   );
   // The names of these files change with their content.
   router.get(
     '/assets/:name',
-    serve(({ name }) => `assets/${name}`, 'public, max-age=31536000, immutable'),
+    serve(({ name }) => `assets/${name}`, { caching: 'public, max-age=31536000, immutable' }),
   );
   return router;
 }
@@ -97,13 +129,11 @@ function noSuchFile(): Problem {
   return new Problem(404, 'not_found', 'The page has no such file.');
 }
 
-function sendFile(res: Response, { file, gzips, caching }: { file: PageFile; gzips: boolean; caching: string }): void {
-  res.setHeader('content-security-policy', POLICY);
+function sendFile(res: Response, { plain, gzipped, type }: PageFile, gzips: boolean): void {
   res.setHeader('x-content-type-options', 'nosniff');
   res.setHeader('referrer-policy', 'no-referrer');
-  res.setHeader('cache-control', caching);
   res.vary('accept-encoding');
-  res.setHeader('content-type', file.type);
+  res.setHeader('content-type', type);
   if (gzips) res.setHeader('content-encoding', 'gzip');
-  res.end(gzips ? file.gzipped : file.plain);
+  res.end(gzips ? gzipped : plain);
 }

@@ -14,7 +14,9 @@ export async function buildPage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mcp-agent-api-page-'));
   onCleanup(() => rm(folder, { recursive: true }));
   const vite = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js');
-  await run(process.execPath, [vite, 'build', 'web', '--outDir', folder, '--emptyOutDir'], { cwd: ROOT }).catch(
+  // Jest's own NODE_ENV would build the page with React's development code, which is not what ships.
+  const env = { ...process.env, NODE_ENV: 'production' };
+  await run(process.execPath, [vite, 'build', 'web', '--outDir', folder, '--emptyOutDir'], { cwd: ROOT, env }).catch(
     (error: { stdout?: string; stderr?: string }) => {
       throw new Error(`The page could not be built:\n${error.stdout ?? ''}${error.stderr ?? ''}`, { cause: error });
     },
