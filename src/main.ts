@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import type { AddressInfo } from 'node:net';
 import { EnvHttpProxyAgent, setGlobalDispatcher } from 'undici';
-import { parseArguments } from './cli.js';
+import { packageVersion, parseArguments } from './cli.js';
+import type { ClientCommand } from './commands/arguments.js';
+import { runCommand } from './commands/run-command.js';
 import { effectiveValues } from './config/effective-values.js';
 import { readEnvironment } from './config/environment.js';
 import { ConfigError, type Environment } from './config/setting.js';
@@ -37,7 +39,25 @@ async function main(): Promise<void> {
     case 'demo':
       await serveDemo(readEnvironment());
       return;
+    default:
+      await carryOut(command);
   }
+}
+
+/** A command that is a client: it ends by itself, or in order at the first interrupt. */
+async function carryOut(command: ClientCommand): Promise<void> {
+  const env = readEnvironment();
+  heedProxies(env);
+  const ended = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort());
+  // Whoever reads the output may have seen enough, as `head` has.
+  process.stdout.on('error', () => process.exit(0));
+  const terminal = {
+    out: (line: string) => void process.stdout.write(`${line}\n`),
+    note: (line: string) => void process.stderr.write(`${line}\n`),
+    colours: process.stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb',
+  };
+  process.exitCode = await runCommand(command, { env, terminal, clock: systemClock, signal: ended.signal, version: packageVersion() });
 }
 
 async function serveDemo(env: Environment): Promise<void> {
@@ -59,7 +79,7 @@ interface Serving {
 }
 
 async function serve({ config, env, logger, demo }: Serving): Promise<void> {
-  useProxies(env);
+  heedProxies(env);
   const app = await createApp(config, { logger, env, ...(demo === undefined ? {} : { model: demo.model }) });
   const server = await listen(app.application, config);
   const { port } = server.address() as AddressInfo;
@@ -98,7 +118,7 @@ function shownHost(host: string): string {
 }
 
 /** The provider's client uses the global fetch, which reads the proxy variables only when it is told to (CONTRACT.md 4.9). */
-function useProxies(env: Environment): void {
+function heedProxies(env: Environment): void {
   const set = (name: string): string | undefined => env[name.toLowerCase()] || env[name] || undefined;
   const httpProxy = set('HTTP_PROXY');
   const httpsProxy = set('HTTPS_PROXY');

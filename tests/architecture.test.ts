@@ -11,7 +11,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'system-clock': ['core'],
   config: [],
   logging: ['core'],
-  cli: [],
+  cli: ['commands'],
+  commands: ['core', 'mcp'],
   mcp: ['core'],
   agent: ['core'],
   refresh: ['core', 'mcp', 'system-clock'],
@@ -21,7 +22,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // These three put the rooms together.
   service: ['core', 'config', 'agent', 'http', 'refresh', 'store', 'system-clock'],
   index: ['core', 'config', 'agent', 'http', 'refresh', 'store', 'service', 'system-clock'],
-  main: ['core', 'config', 'cli', 'demo', 'http', 'logging', 'service', 'system-clock'],
+  main: ['core', 'config', 'cli', 'commands', 'demo', 'http', 'logging', 'service', 'system-clock'],
 };
 
 /** Which rooms may import a package; a name that ends in a slash stands for everything below it. `service` hands types on. */
@@ -37,13 +38,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   langchain: ['agent'],
   express: ['http', 'service'],
   '@ag-ui/': ['http'],
-  'eventsource-parser': ['mcp'],
+  'eventsource-parser': ['commands', 'mcp'],
   undici: ['mcp', 'main'],
   eventemitter3: ['refresh'],
   'p-retry': ['refresh'],
   'prom-client': ['http'],
   winston: ['logging'],
-  zod: ['core', 'mcp', 'agent', 'http', 'store', 'demo'],
+  zod: ['core', 'commands', 'mcp', 'agent', 'http', 'store', 'demo'],
 };
 
 interface SourceFile {
