@@ -1,11 +1,15 @@
 import { CodedError } from '../core/errors.js';
+import { RefusedCall } from '../core/refused-call.js';
 
 /**
  * What the model reads when a tool call brought no answer (CONTRACT.md 7.7). The sentences are fixed texts of this product: nothing
- * that the toolset or the network answered is repeated, so no credential can slip into the conversation.
+ * that the network answered is repeated, so no credential can slip into the conversation. Only what the toolset said to the
+ * caller in a JSON-RPC error is handed on, as its results are.
  */
 export function explainCallFailure(error: unknown, { tool, toolSeconds }: { tool: string; toolSeconds: number }): string {
   const name = JSON.stringify(tool);
+  if (error instanceof RefusedCall && error.said.trim() !== '')
+    return `Error: The toolset refused the call of the tool ${name}: ${error.said}`;
   if (!(error instanceof CodedError)) return `Error: The tool ${name} failed.`;
   switch (error.code) {
     case 'TOOL_GONE':

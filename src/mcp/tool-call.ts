@@ -1,6 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { CodedError, type ErrorCode } from '../core/errors.js';
 import type { ToolCallRequest, ToolCallResult, ToolsetEndpoint } from '../core/ports.js';
+import { RefusedCall, withoutCredentials } from '../core/refused-call.js';
 import type { ToolDefinition } from '../core/tool.js';
 import type { Connection } from './connection.js';
 import { failureOf, mayHaveRun } from './failure.js';
@@ -58,7 +59,7 @@ export async function callTool(
       const text = `The call of "${request.tool}" was not answered within ${request.timeoutMs} ms.`;
       throw new CodedError('CALL_TIMEOUT', text, { toolset, cause: error });
     }
-    throw failureOfCall(error, { toolset, tool: request.tool });
+    throw failureOfCall(error, { toolset, tool: request.tool, secrets: secretsOf(connection, request) });
   } finally {
     limit.end();
     connection.calls.forget(number);
@@ -72,16 +73,19 @@ export function saysToolIsGone(result: ToolCallResult): boolean {
   return result.isError && typeof text === 'string' && text.length < MAX_ERROR_TEXT && /-32602/.test(text) && GONE.test(text);
 }
 
-function failureOfCall(error: unknown, about: { readonly toolset: string; readonly tool: string }): CodedError {
-  const { toolset, tool } = about;
+function failureOfCall(
+  error: unknown,
+  about: { readonly toolset: string; readonly tool: string; readonly secrets: readonly string[] },
+): CodedError {
+  const { toolset, tool, secrets } = about;
   const as = (code: ErrorCode, text: string) => new CodedError(code, text, { toolset, cause: error });
   if (error instanceof ProtocolError && (error.code === -32602 || error.code === -32601) && GONE.test(error.message))
     return as('TOOL_GONE', `Toolset "${toolset}" no longer has the tool "${tool}".`);
   const failure = failureOf(error, toolset);
   if (isUnreadable(error, failure)) return as('CALL_ANSWER_UNREADABLE', `The answer of "${tool}" is too large or no MCP.`);
   if (error instanceof ProtocolError && failure.code === 'TOOLSET_PROTOCOL_ERROR') {
-    // A JSON-RPC error is meant for the caller: it is how a model learns which argument was wrong.
-    return as('TOOLSET_PROTOCOL_ERROR', `The tool "${tool}" answered error ${error.code}: ${error.message.slice(0, MAX_ERROR_TEXT)}`);
+    const said = withoutCredentials(error.message, secrets).slice(0, MAX_ERROR_TEXT);
+    return new RefusedCall(said, { toolset, tool, rpcCode: error.code, cause: error });
   }
   if (failure.code === 'TOOLSET_UNREACHABLE' && mayHaveRun(failure)) {
     const text = `The connection broke during the call of "${tool}". It may or may not have run, so it was not repeated.`;
@@ -104,6 +108,11 @@ function isTimeout(error: unknown): boolean {
 function definitionFor(name: string, definition: ToolDefinition | undefined): { name: string; inputSchema: { type: 'object' } } {
   const schema = isObject(definition?.inputSchema) ? definition.inputSchema : {};
   return { name, inputSchema: { ...schema, type: 'object' } };
+}
+
+/** The header values that went with this call, the service's own and the user's. */
+function secretsOf({ wire, endpoint }: Connection, request: ToolCallRequest): string[] {
+  return [...wire.serviceValues, ...Object.values(userHeaders(endpoint, request))];
 }
 
 /** The user's headers for this call, as far as the toolset declared them (CONTRACT.md 7.6). */

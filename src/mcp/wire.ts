@@ -63,6 +63,11 @@ export class Wire {
     return this.#options.clock;
   }
 
+  /** The values of the headers that the service itself sends with every request. */
+  get serviceValues(): readonly string[] {
+    return [...this.#serviceHeaders.values()];
+  }
+
   /** Ends every request and every socket. */
   async close(): Promise<void> {
     this.#closed = true;

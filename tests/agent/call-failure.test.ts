@@ -1,5 +1,6 @@
 import { explainCallFailure } from '../../src/agent/call-failure.js';
 import { CodedError, ERROR_CODES, type ErrorCode } from '../../src/core/errors.js';
+import { RefusedCall, withoutCredentials } from '../../src/core/refused-call.js';
 
 const explain = (error: unknown) => explainCallFailure(error, { tool: 'search', toolSeconds: 60 });
 
@@ -10,6 +11,21 @@ test.each([
   ['TOOLSET_UNAUTHORIZED', /credentials/],
 ] as const)('%s is explained to the model', (code, expected) => {
   expect(explain(new CodedError(code, 'internal'))).toMatch(expected);
+});
+
+test('what a toolset said to its caller is handed on, and an empty text is replaced', () => {
+  const refused = (said: string) => new RefusedCall(said, { toolset: 'kb', tool: 'search', rpcCode: -32602, cause: undefined });
+  expect(explain(refused('q is required'))).toBe('Error: The toolset refused the call of the tool "search": q is required');
+  expect(explain(refused(' '))).toMatch(/arguments do not fit/);
+});
+
+test.each([
+  ['Bearer abc.def', 'token abc.def is expired', 'token [removed] is expired'],
+  ['Bearer abc.def', 'got "Bearer abc.def"', 'got "[removed]"'],
+  ['', 'q is required', 'q is required'],
+  ['re', 'q is required', 'q is required'],
+])('a credential in the header %j is removed from %j', (value, text, expected) => {
+  expect(withoutCredentials(text, [value])).toBe(expected);
 });
 
 test('whatever the code, the model reads which tool failed and nothing of the error itself', () => {
