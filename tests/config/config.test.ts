@@ -64,7 +64,7 @@ describe.each(Object.entries(DURATIONS))('%s', (variable, { field, fallback, zer
     '1.',
     '2147483648000',
     '1'.repeat(400),
-  ])('refuses %j in one line with the name and what is allowed', (value) => {
+  ])('refuses %j in one line with the name and what is allowed (B147)', (value) => {
     const error = refusalOf({ [variable]: value });
     expect(error.variable).toBe(variable);
     expect(error.message).toContain(variable);
@@ -73,14 +73,14 @@ describe.each(Object.entries(DURATIONS))('%s', (variable, { field, fallback, zer
     expect(error.message).not.toContain('\n');
   });
 
-  test(zero ? 'takes 0' : 'refuses 0', () => {
+  test(zero ? 'takes 0 (B149)' : 'refuses 0 (B149)', () => {
     if (zero) expect(read({ [variable]: '0' })[field]).toBe(0);
     else expect(refusalOf({ [variable]: '0' }).message).toContain('more than 0');
   });
 });
 
 describe('the three polling intervals', () => {
-  test('2 147 483 seconds is the longest', () => {
+  test('2 147 483 seconds is the longest (B148)', () => {
     expect(read({ MCP_AGENT_API_REFRESH_SECONDS: '2147483' }).refreshSeconds).toBe(2_147_483);
     expect(refusalOf({ MCP_AGENT_API_REFRESH_SECONDS: '2147483.1' }).message).toContain('from 0 to 2147483');
   });

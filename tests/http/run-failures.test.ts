@@ -20,7 +20,7 @@ test('a model that refuses ends the run with model_failed, and nothing that the 
   expect(logged).toContainEqual(['run failed', expect.objectContaining({ code: 'model_failed', status: 401, generation: 1 })]);
 });
 
-test('a model that breaks off in the middle of a text ends the run with an error, and the text is closed before it', async () => {
+test('a model that breaks off in the middle of a text ends the run with an error, and the text is closed before it (B114)', async () => {
   const host = await startAgentHost();
   host.model.reply(() => ({ text: 'one two three four', stopAfter: { tokens: 2, how: 'cut' } }));
   const turn = await runVerifiedTurn(host.url, { text: 'hi', threadId: 't1' });
@@ -31,7 +31,7 @@ test('a model that breaks off in the middle of a text ends the run with an error
   expect((await runVerifiedTurn(host.url, { text: 'again', threadId: 't1' })).text).toBe('better now');
 });
 
-test('a model that never stops calling tools is stopped by the recursion limit, and the thread stays usable', async () => {
+test('a model that never stops calling tools is stopped by the recursion limit, and the thread stays usable (B114)', async () => {
   const host = await startAgentHost({ model: { strict: true }, toolsets: [{ name: 'kb', tools: [{ name: 'again' }] }] });
   host.model.reply(() => ({ toolCalls: [{ name: 'again', args: {} }] }));
   const turn = await runVerifiedTurn(host.url, { text: 'hi', threadId: 't1' });

@@ -24,7 +24,7 @@ describe.each(['legacy', 'modern'] as const)('a %s toolset', (era) => {
     await until(() => toolset.openSockets() === 0 && toolset.sessions.size === 0, { what: 'no socket and no session' });
   });
 
-  it('that breaks connections in the middle of everything, while we close as well, harms nothing', async () => {
+  it('that breaks connections in the middle of everything, while we close as well, harms nothing (B103)', async () => {
     const toolset = await startRawToolset({ era, tools: TOOLS });
     for (let round = 0; round < 40; round += 1) {
       const session = watchedSession(toolset.url, { limits: { reopenMinMs: 1, reopenMaxMs: 5 }, heartbeatSeconds: 0.01 });
@@ -86,7 +86,7 @@ describe('a closed session', () => {
     await until(() => clock.pending === 0, { what: 'no timer' });
   });
 
-  it('sends nothing any more, also when it was waiting to try again', async () => {
+  it('sends nothing any more, also when it was waiting to try again (B102)', async () => {
     const toolset = await startSdkToolset({ era: 'legacy', tools: [{ name: 'a' }] });
     const session = watchedSession(toolset.url, { limits: { reopenMinMs: 50, reopenMaxMs: 100 } });
     await session.start();

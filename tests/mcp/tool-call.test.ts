@@ -141,6 +141,18 @@ describe.each(['legacy', 'modern'] as const)('a tool call (%s)', (era) => {
     expect(session.signals).toEqual(['notification']);
   });
 
+  it("leaves the credentials of the call out of the tool's own JSON-RPC error text", async () => {
+    const toolset = await startRawToolset({ era, tools: TOOLS });
+    const session = watchedSession(toolset.url, {
+      credentialHeaders: ['x-demo-token'],
+      headers: { authorization: 'Bearer service-secret' },
+    });
+    await session.start();
+    toolset.once('tools/call', answers.rpcError(-32000, 'refused user-secret, and service-secret too'));
+    const failed = session.call({ ...call(), headers: { 'x-demo-token': 'user-secret' } });
+    await expect(failed).rejects.toMatchObject({ said: 'refused [removed], and [removed] too' });
+  });
+
   it("hands the model the tool's own JSON-RPC error text, but never a body", async () => {
     const toolset = await startRawToolset({ era, tools: TOOLS });
     const session = watchedSession(toolset.url);
