@@ -1,6 +1,6 @@
 import { startFleet, tool } from '../flows/fleet.js';
 import { startIndex } from '../support/index-server.js';
-import { hang, respond } from '../support/raw-answers.js';
+import { hang, rpcResult } from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { type SdkEra, startSdkToolset } from '../support/sdk-toolset.js';
 import { run } from './run.js';
@@ -64,7 +64,7 @@ test('says why there is none: nobody there, an incomplete list, no answer in tim
   expect([refused.out, refused.notes]).toEqual([[], [expect.stringContaining('TOOLSET_UNREACHABLE')]]);
 
   const broken = await startRawToolset({ tools: TOOLS });
-  broken.on('tools/list', respond({ result: { tools: null } }));
+  broken.on('tools/list', rpcResult({ tools: null }));
   const malformed = run(['fingerprint', broken.url]);
   expect(await malformed.ended).toBe(1);
   expect([malformed.out, malformed.notes]).toEqual([[], [expect.stringContaining('LIST_MALFORMED')]]);

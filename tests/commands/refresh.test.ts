@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startFleet, tool } from '../flows/fleet.js';
 import { onCleanup } from '../support/cleanup.js';
-import { hang, respond } from '../support/raw-answers.js';
+import { hang, rpcResult } from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { startSdkToolset } from '../support/sdk-toolset.js';
 import { until } from '../support/until.js';
@@ -56,7 +56,7 @@ test('colours the outcome where the terminal shows colours', async () => {
 test('a toolset that fails ends the command with 1 and with the reason, and its tools stay', async () => {
   const kb = await startRawToolset({ tools: [tool('search', 'Old.')] });
   const fleet = await startFleet({ kb: kb.url }, { env: QUIET });
-  kb.on('tools/list', respond({ result: { tools: null } }));
+  kb.on('tools/list', rpcResult({ tools: null }));
   const command = run(['refresh', fleet.baseUrl, '--toolset', 'kb'], asKb);
   expect(await command.ended).toBe(1);
   expect(command.out[0]).toMatch(/^aborted: /);
