@@ -11,6 +11,8 @@ const CONNECTS = 24;
 /** A failed try is repeated up to twice, and no later than this after the first one began. */
 const REPEATS = 2;
 const REPEAT_WITHIN_MS = 2_000;
+/** A place is given up after this, although what it was taken for goes on. */
+const PLACE_MS = 2_000;
 
 export interface ListAsk<Result> {
   readonly session: ToolsetSession;
@@ -48,7 +50,7 @@ export class Lister {
     const { signal } = abort;
     const origin = new URL(session.endpoint.url).origin;
     let place: { leave(): void } | undefined;
-    let keepsPlace = true;
+    let cancelGivingUp: () => void = () => undefined;
     let timedOut = false;
     let cancelTimeout: () => void = () => undefined;
     let beganAt: number | undefined;
@@ -57,14 +59,15 @@ export class Lister {
     };
     this.#running.set(number, {
       abort,
-      leavePlace: () => {
-        keepsPlace = false;
-        place?.leave();
-      },
+      leavePlace: () => place?.leave(),
     });
     const takePlace = async (places: Places): Promise<void> => {
       place?.leave();
-      if (keepsPlace) place = await places.take({ origin, priority: notified ? 1 : 0, signal });
+      cancelGivingUp();
+      // Also a list whose connection took so long that its round went on without it waits for its turn among the lists.
+      const taken = await places.take({ origin, priority: notified ? 1 : 0, signal });
+      place = taken;
+      cancelGivingUp = this.#clock.after(PLACE_MS, () => taken.leave());
     };
     try {
       await takePlace(session.status().push === 'connecting' ? this.#connects : this.#lists);
@@ -98,6 +101,7 @@ export class Lister {
       throw failure;
     } finally {
       cancelTimeout();
+      cancelGivingUp();
       place?.leave();
       this.#running.delete(number);
     }
