@@ -90,7 +90,7 @@ describe('the process', () => {
   });
 
   /** Runs the service until both toolsets are watched, a change was heard and a run has shown it to the model. */
-  async function useEverything(env: Record<string, string>): Promise<void> {
+  async function everythingWorks(env: Record<string, string>): Promise<void> {
     const { service, baseUrl } = await serve({ ...all.env, NODE_EXTRA_CA_CERTS: all.authority, ...env });
     await service.line('"ready for runs"');
     await until(async () => (await statusOf(baseUrl)).toolsets.every(({ state }) => state === 'watching'), { what: 'both to be watched' });
@@ -108,13 +108,13 @@ describe('the process', () => {
   }
 
   test('reaches index, toolsets and provider through HTTPS_PROXY, with the authority that NODE_EXTRA_CA_CERTS names', async () => {
-    await useEverything({ HTTPS_PROXY: proxy.url });
+    await everythingWorks({ HTTPS_PROXY: proxy.url });
     expect(new Set(proxy.log)).toEqual(new Set(Object.values(all.hosts)));
     await until(() => proxy.tunnels() === 0, { what: 'no tunnel after the end' });
   });
 
   test('reaches them directly where NO_PROXY names them', async () => {
-    await useEverything({ HTTPS_PROXY: proxy.url, NO_PROXY: 'example.com,127.0.0.1' });
+    await everythingWorks({ HTTPS_PROXY: proxy.url, NO_PROXY: 'example.com,127.0.0.1' });
     expect(proxy.log).toEqual([]);
   });
 
