@@ -39,8 +39,17 @@ export { createRouter } from './http/router.js';
 export type { AroundRun, RunInfo } from './http/runs.js';
 export type { AgentSlot, KeepFreshOptions } from './refresh/keep-fresh.js';
 export { keepFresh } from './refresh/keep-fresh.js';
-export type { EndedList, RefresherEvents, RefresherOptions, Swap, ToolsetChange, ViewChange } from './refresh/options.js';
-export type { RefreshRequest } from './refresh/refresher.js';
+export type {
+  DecisionMade,
+  EndedList,
+  HeldChange,
+  RefresherEvents,
+  RefresherOptions,
+  RefreshRequest,
+  Swap,
+  ToolsetChange,
+  ViewChange,
+} from './refresh/options.js';
 export { ToolsetRefresher } from './refresh/refresher.js';
 export type { ViewCacheOptions } from './refresh/view-cache.js';
 export { ViewCache } from './refresh/view-cache.js';

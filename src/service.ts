@@ -85,6 +85,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     logger,
     clock,
     instance,
+    review: config.review.length === 0 ? undefined : { toolsets: config.review, first: config.reviewFirst },
     facts: store.facts,
     link: store.link,
   });

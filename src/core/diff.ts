@@ -2,7 +2,7 @@ import type { Catalog } from './catalog.js';
 import { byCodeUnits } from './json.js';
 import type { Snapshot } from './snapshot.js';
 import type { CatalogChanges } from './status.js';
-import type { ToolDefinition } from './tool.js';
+import type { JsonObject, ToolDefinition } from './tool.js';
 import { canonicalSchemaText, canonicalText, uiMetaOf } from './tool-digest.js';
 import { type NamedTool, nameTools } from './tool-names.js';
 
@@ -27,7 +27,7 @@ export interface SnapshotChanges {
 const CLASSES: readonly ChangeClass[] = ['added', 'text', 'parameters', 'output', 'annotations', 'view', 'instructions', 'credentials'];
 
 /** Says for each class of a changed tool how its part of the definition is written for comparison. */
-const PARTS: readonly (readonly [ChangeClass, (tool: ToolDefinition) => string])[] = [
+const PARTS: readonly (readonly [ChangeClass, (tool: JsonObject) => string])[] = [
   ['text', (tool) => canonicalText([tool.title, tool.description])],
   ['parameters', (tool) => canonicalSchemaText(tool.inputSchema)],
   ['output', (tool) => canonicalSchemaText(tool.outputSchema)],
@@ -49,7 +49,7 @@ export function diffSnapshots(before: Snapshot | undefined, after: Snapshot): Sn
   const { added, removed, changed } = compare(before?.digests ?? new Map<string, string>(), after.digests, (one, other) => one === other);
   const toolsBefore = toolsByName(before);
   const toolsAfter = toolsByName(after);
-  const changes = changed.map((name) => ({ tool: name, classes: classesOf(toolsBefore.get(name), toolsAfter.get(name)) }));
+  const changes = changed.map((name) => ({ tool: name, classes: classesOfTool(toolsBefore.get(name), toolsAfter.get(name)) }));
   const found = new Set(changes.flatMap(({ classes }) => classes));
   if (added.length > 0) found.add('added');
   if ((before?.instructions ?? '') !== (after.instructions ?? '')) found.add('instructions');
@@ -82,8 +82,9 @@ function toolsByName(snapshot: Snapshot | undefined): Map<string, ToolDefinition
   return new Map(snapshot?.tools.map((tool) => [tool.name, tool] as const));
 }
 
-function classesOf(before: ToolDefinition | undefined, after: ToolDefinition | undefined): ChangeClass[] {
-  if (before === undefined || after === undefined) return [];
+/** What differs between two definitions of one tool; nothing where one of them is not there. */
+export function classesOfTool(before: JsonObject | null | undefined, after: JsonObject | null | undefined): ChangeClass[] {
+  if (before == null || after == null) return [];
   return PARTS.filter(([, textOf]) => textOf(before) !== textOf(after)).map(([name]) => name);
 }
 

@@ -39,6 +39,7 @@ export const ERROR_CODES = {
     text: 'A page of the tool list is not what MCP asks for, for example `tools: null` or an entry that is no tool.',
   },
   LIST_TOO_LARGE: { patience: 'later', text: 'The tool list is larger than the bounds of CONTRACT.md 14.1 (bytes, tools or pages).' },
+  REVIEW_UNKNOWN: { patience: 'soon', text: 'The toolset is under review, and the store does not say what was approved of it.' },
   TOOLS_CAPABILITY_LOST: { patience: 'later', text: 'The toolset had tools and no longer declares the `tools` capability.' },
   CALL_TIMEOUT: { patience: 'soon', text: 'The tool call was not answered in time.' },
   CALL_OUTCOME_UNKNOWN: {

@@ -1,7 +1,8 @@
 import type { Catalog } from './catalog.js';
 import type { GenerationRecord, ToolFact } from './facts.js';
 import type { Generation } from './generation.js';
-import type { RoundRecord } from './status.js';
+import type { CatalogChanges, RoundRecord } from './status.js';
+import type { JsonObject } from './tool.js';
 import { type NamedTool, nameTools } from './tool-names.js';
 
 /** How large the definitions of one record may be together, in characters of JSON; beyond it they are left out. */
@@ -20,6 +21,33 @@ export function recordGeneration({ generation, before, round, instance }: Record
   const { changes } = round;
   const then = shownTools(before);
   const now = shownTools(catalog);
+  const { tools, omitted } = factsOf(changes, then, now);
+  return {
+    number,
+    fingerprint,
+    instance,
+    at: builtAt.toISOString(),
+    trigger: round.trigger,
+    toolsets: catalog.snapshots.map(({ toolset, fingerprint: digest, tools: list }) => ({
+      name: toolset,
+      fingerprint: digest,
+      tools: list.length,
+    })),
+    swapped: round.toolsets.swapped,
+    changes,
+    tools,
+    omitted,
+  };
+}
+
+type ToolsByName = ReadonlyMap<string, { readonly toolset: string; readonly tool: JsonObject }>;
+
+/** The whole definitions of changed tools, as many as fit the bound. */
+export function factsOf(
+  changes: CatalogChanges,
+  then: ToolsByName,
+  now: ToolsByName,
+): { readonly tools: readonly ToolFact[]; readonly omitted: number } {
   const tools: ToolFact[] = [];
   let left = DEFINITIONS_LIMIT;
   let omitted = 0;
@@ -41,22 +69,7 @@ export function recordGeneration({ generation, before, round, instance }: Record
       tools.push(fact);
     }
   }
-  return {
-    number,
-    fingerprint,
-    instance,
-    at: builtAt.toISOString(),
-    trigger: round.trigger,
-    toolsets: catalog.snapshots.map(({ toolset, fingerprint: digest, tools: list }) => ({
-      name: toolset,
-      fingerprint: digest,
-      tools: list.length,
-    })),
-    swapped: round.toolsets.swapped,
-    changes,
-    tools,
-    omitted,
-  };
+  return { tools, omitted };
 }
 
 function shownTools(catalog: Catalog | null): ReadonlyMap<string, NamedTool> {

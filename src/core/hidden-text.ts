@@ -52,6 +52,20 @@ export function removeHidden(text: string): CleanText {
   return { text: kept, removed };
 }
 
+/** The text with every hidden code point written out, `⟨U+200B⟩` for example, so that people see what a model would not be shown (CONTRACT.md 15.3). */
+export function markHidden(text: string): string {
+  if (!HIDDEN.test(text)) return text;
+  const points = Array.from(text);
+  let shown = '';
+  for (let index = 0; index < points.length; ) {
+    const length = lengthOfSeen(points, index);
+    const hex = (points[index]?.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    shown += length === 0 ? `⟨U+${hex}⟩` : points.slice(index, index + length).join('');
+    index += Math.max(length, 1);
+  }
+  return shown;
+}
+
 /** How many hidden code points the texts of a JSON value have, its object keys among them. The value must be as shallow as a judged tool. */
 export function countHidden(value: unknown): number {
   if (typeof value === 'string') return removeHidden(value).removed;

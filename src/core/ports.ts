@@ -1,3 +1,5 @@
+import type { HeldReport, Preview } from './change-report.js';
+import type { Decision, GenerationRecord } from './facts.js';
 import type { Generation, Lease } from './generation.js';
 import type { RefresherEvents } from './refresher-events.js';
 import type { Readiness, RefreshStatus, RoundRecord } from './status.js';
@@ -142,11 +144,33 @@ export interface ViewSource {
   hashSoon(toolset: string, uri: string, waitMs: number): Promise<string | null>;
 }
 
-/** How the HTTP side hears of what the metrics count; the `on` of an eventemitter3 emitter of {@link RefresherEvents} fits. */
+/** What the service remembers of its generations, for people (CONTRACT.md 9, 15.3). Every method may reject with a StoreFailure. */
+export interface GenerationHistory {
+  /** Newest first. */
+  generations(limit: number): Promise<readonly GenerationRecord[]>;
+  generation(number: number): Promise<GenerationRecord | undefined>;
+  /** Newest first. */
+  decisions(limit: number): Promise<readonly Decision[]>;
+}
+
+/** What came of a decision. `unknown`: no such change was ever held. `superseded`: it waits no more. */
+export type DecisionAnswer =
+  | { readonly kind: 'decided'; readonly round: RoundRecord }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'superseded' };
+
+/** How the HTTP side hears of what happens; the `on` of an eventemitter3 emitter of {@link RefresherEvents} fits. */
 export interface RefresherFeed<Agent> {
   (name: 'swapped', listener: RefresherEvents<Agent>['swapped']): unknown;
   (name: 'held' | 'unchanged' | 'aborted' | 'rejected', listener: (round: RoundRecord) => void): unknown;
   (name: 'listed', listener: RefresherEvents<Agent>['listed']): unknown;
+  (name: 'toolset', listener: RefresherEvents<Agent>['toolset']): unknown;
+  (name: 'waiting', listener: RefresherEvents<Agent>['waiting']): unknown;
+  (name: 'decided', listener: RefresherEvents<Agent>['decided']): unknown;
+  (name: 'index', listener: RefresherEvents<Agent>['index']): unknown;
+  (name: 'missed', listener: RefresherEvents<Agent>['missed']): unknown;
+  (name: 'view', listener: RefresherEvents<Agent>['view']): unknown;
+  (name: 'released', listener: RefresherEvents<Agent>['released']): unknown;
 }
 
 /**
@@ -162,6 +186,14 @@ export interface LiveAgents<Agent> {
   readiness(): Readiness;
   /** Waits for a round that opens after this call and answers its record. Rejects with a RangeError for a toolset that the index does not name. */
   refresh(options?: { readonly toolset?: string; readonly signal?: AbortSignal }): Promise<RoundRecord>;
+  /** Lists aside and says what a refresh would do. Rejects with a RangeError for a toolset that the index does not name. */
+  preview?(options?: { readonly toolset?: string }): Promise<Preview>;
+  /** What was live before and why; without it there is no history. */
+  readonly history?: GenerationHistory;
+  /** The changes of this fingerprint that wait; empty where there is none. */
+  held?(fingerprint: string): readonly HeldReport[];
+  /** Decides about a change that is held for review, and answers the round that follows (CONTRACT.md 15.1). Rejects with a StoreFailure. */
+  decide?(fingerprint: string, decision: 'approved' | 'rejected'): Promise<DecisionAnswer>;
   /** Calls the listener at every event of this name; without this method the metrics that count events stay empty. */
   readonly on?: RefresherFeed<Agent>;
   /** The toolsets' views; without it there are none. */

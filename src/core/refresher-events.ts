@@ -1,6 +1,8 @@
+import type { ChangeClass } from './diff.js';
 import type { CodedError } from './errors.js';
 import type { Generation } from './generation.js';
 import type { RoundRecord, ToolsetState } from './status.js';
+import type { Waiting } from './waiting.js';
 
 /** A swap: the generation that is live now, and the round that brought it. */
 export interface Swap<Agent> {
@@ -33,6 +35,22 @@ export interface ViewChange {
   readonly to: string;
 }
 
+/** A complete list began to wait, or waits for another reason now. */
+export interface HeldChange {
+  readonly toolset: string;
+  readonly fingerprint: string;
+  readonly reason: Waiting['reason'];
+  /** What it would change. */
+  readonly classes: readonly ChangeClass[];
+}
+
+/** Somebody decided about a change of a toolset under review, here or on another replica. */
+export interface DecisionMade {
+  readonly toolset: string;
+  readonly fingerprint: string;
+  readonly decision: 'approved' | 'rejected';
+}
+
 /** The events of a `ToolsetRefresher`. A listener that throws is logged and stops nothing. */
 export interface RefresherEvents<Agent> {
   /** Another generation is live. */
@@ -44,6 +62,12 @@ export interface RefresherEvents<Agent> {
   rejected: (round: RoundRecord) => void;
   /** A toolset's state changed. */
   toolset: (change: ToolsetChange) => void;
+  /** A complete list of a toolset is not live yet, and why. */
+  waiting: (held: HeldChange) => void;
+  /** A decision about a change that was held for review. */
+  decided: (decision: DecisionMade) => void;
+  /** The index could not be read any more, or could be read again (`error` is null then). */
+  index: (read: { readonly error: CodedError | null }) => void;
   /** A list ended, complete or not. */
   listed: (list: EndedList) => void;
   /** A poll found a change that the toolset should have announced. */

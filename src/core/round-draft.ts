@@ -73,6 +73,6 @@ export function liveSnapshot(state: Rounds, name: string) {
 
 /** Whether other replicas may not know of a change. What a notification announced, each of them hears itself. */
 export function isUnheard({ ask, announced, from }: Extract<Verdict, { kind: 'complete' }>): boolean {
-  const found = ask.polled || ask.trigger === 'poll' || ask.trigger === 'reconnect' || ask.trigger === 'manual';
+  const found = ask.polled || ask.trigger === 'poll' || ask.trigger === 'reconnect' || ask.trigger === 'manual' || ask.trigger === 'review';
   return found && ask.trigger !== 'replica' && !ask.notified && (from === 'waiting' || !announced);
 }

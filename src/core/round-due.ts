@@ -142,6 +142,8 @@ function passWaiting(draft: Draft, toolset: Toolset, waiting: NonNullable<Toolse
     case 'rejected':
       changeToolset(draft, toolset.id, { waiting: { ...waiting, retryAt: undefined } });
       break;
+    case 'review':
+      return;
     case 'flapping':
       if (!hasToken(toolset.tokens, draft.moment.now)) return;
       break;
@@ -157,6 +159,8 @@ function waitingUntil({ waiting, verdict, due, work, tokens }: Toolset): number 
   switch (waiting.reason) {
     case 'empty':
       return due?.confirming ? Number.POSITIVE_INFINITY : waiting.since + (CONFIRM_MS[waiting.confirmed] ?? Number.POSITIVE_INFINITY);
+    case 'review':
+      return Number.POSITIVE_INFINITY;
     case 'flapping':
       return tokenAt(tokens);
     case 'rejected':

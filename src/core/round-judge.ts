@@ -1,12 +1,14 @@
 import { rebuildDelayMs } from './backoff.js';
 import { afterNotifiedList } from './echo.js';
 import type { CodedError } from './errors.js';
+import { isNews, isUnannounced, judgeList, waitingAfter } from './list-judgement.js';
+import { isUnderReview } from './review.js';
 import { change, changeToolset, type Draft, isUnheard, liveSnapshot, PLAIN_ASK } from './round-draft.js';
-import { CONFIRM_MS, makeDue, openAtOnce } from './round-due.js';
-import type { CatalogChange, ConcludedRound, OpenRound, RoundEvent, Toolset, Verdict, Waiting } from './round-state.js';
-import type { Snapshot } from './snapshot.js';
+import { makeDue, openAtOnce } from './round-due.js';
+import { rememberApproved } from './round-review.js';
+import type { CatalogChange, ConcludedRound, OpenRound, RoundEvent } from './round-state.js';
 import type { Outcome } from './status.js';
-import { hasToken, payToken } from './swap-tokens.js';
+import { payToken } from './swap-tokens.js';
 
 /** The first generation waits so long for the others after the first toolset has answered (CONTRACT.md 11.1). */
 export const START_WAIT_MS = 2_000;
@@ -48,7 +50,8 @@ export function concludeListing(draft: Draft, round: OpenRound): void {
   }
   const judged = first ? withEveryAnswer(draft, round) : round;
   const { changes, held } = judge(draft, judged);
-  if (changes.length > 0) {
+  // Where all that answered is held, the first agent has no tools; otherwise nobody could be reached to decide.
+  if (changes.length > 0 || (first && held.length > 0)) {
     change(draft, { phase: { kind: 'building', round: judged, changes, held } });
     draft.effects.push({ type: 'build', base: draft.state.live, changes });
     return;
@@ -78,19 +81,24 @@ function judge(draft: Draft, round: OpenRound): { changes: CatalogChange[]; held
     const { verdict } = toolset;
     const live = liveSnapshot(draft.state, toolset.name);
     const judgement = judgeList(draft, toolset, verdict, live);
-    const changed = judgement.kind !== 'same';
+    const changed = isNews(toolset, judgement);
     changeToolset(draft, id, {
       verdict: null,
       waiting: waitingAfter(toolset, judgement),
       echo: verdict.ask.notified ? afterNotifiedList(toolset.echo, changed) : toolset.echo,
       suspectUntil: changed && isUnannounced(toolset, verdict) ? draft.moment.now + ANNOUNCE_MS : toolset.suspectUntil,
     });
-    if (judgement.kind === 'same' && verdict.ask.verify) {
+    if ((judgement.kind === 'same' || judgement.kind === 'refused') && verdict.ask.verify) {
       makeDue(draft, id, { ...PLAIN_ASK, trigger: round.trigger }, draft.moment.now + FOLLOW_UP_MS);
     }
     if (judgement.kind === 'held' && judgement.waiting.reason !== 'rejected') held.push(toolset.name);
     if (judgement.kind === 'change' && (toolset.standing === 'wanted' || !changes.has(toolset.name))) {
       changes.set(toolset.name, { name: toolset.name, id, snapshot: verdict.snapshot, unheard: isUnheard(verdict) });
+    }
+    const approved = live === undefined ? draft.state.reviewed.get(toolset.name)?.approved : undefined;
+    if (approved !== undefined && judgement.kind !== 'change' && !changes.has(toolset.name)) {
+      // Until somebody decides, what was approved last is served from where the toolset is now.
+      changes.set(toolset.name, { name: toolset.name, id, snapshot: { ...approved, id, url: verdict.snapshot.url }, unheard: false });
     }
   }
   for (const name of removedNames(draft)) {
@@ -98,48 +106,6 @@ function judge(draft: Draft, round: OpenRound): { changes: CatalogChange[]; held
     if (live !== undefined) changes.set(name, { name, id: live.id, snapshot: null, unheard: false });
   }
   return { changes: [...changes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), held: held.sort() };
-}
-
-function waitingAfter({ waiting }: Toolset, judgement: Judgement): Waiting | null {
-  if (judgement.kind === 'held') return judgement.waiting;
-  // A rejected snapshot that is tried again keeps the number of its attempts until it is in an agent.
-  return judgement.kind === 'change' && waiting?.reason === 'rejected' ? waiting : null;
-}
-
-function isUnannounced(toolset: Toolset, { ask, announced, from }: Extract<Verdict, { kind: 'complete' }>): boolean {
-  return from === 'list' && ask.polled && !announced && toolset.watching;
-}
-
-type Judgement = { readonly kind: 'same' } | { readonly kind: 'change' } | { readonly kind: 'held'; readonly waiting: Waiting };
-
-function judgeList(
-  { moment, state }: Draft,
-  { waiting, tokens }: Toolset,
-  { snapshot, ask, from }: Extract<Verdict, { kind: 'complete' }>,
-  live: Snapshot | undefined,
-): Judgement {
-  const { now } = moment;
-  if (live?.id === snapshot.id && live.fingerprint === snapshot.fingerprint) return { kind: 'same' };
-  if (isEmpty(snapshot) && live !== undefined && !isEmpty(live)) {
-    const held = waiting?.reason === 'empty' ? waiting : null;
-    const confirmed = held === null ? 0 : held.confirmed + (ask.confirming ? 1 : 0);
-    if (confirmed < CONFIRM_MS.length) {
-      return { kind: 'held', waiting: { reason: 'empty', snapshot, since: held?.since ?? now, confirmed, ask: held?.ask ?? ask } };
-    }
-  }
-  const asked = ask.manual !== 'no' || from === 'waiting';
-  if (waiting?.reason === 'rejected' && waiting.snapshot.fingerprint === snapshot.fingerprint && !asked && !ask.polled) {
-    return { kind: 'held', waiting };
-  }
-  if (state.live !== null && ask.manual === 'no' && !hasToken(tokens, now)) {
-    const since = waiting?.reason === 'flapping' ? waiting.since : now;
-    return { kind: 'held', waiting: { reason: 'flapping', snapshot, since, ask } };
-  }
-  return { kind: 'change' };
-}
-
-function isEmpty({ tools, withheld }: Snapshot): boolean {
-  return tools.length === 0 && withheld.length === 0;
 }
 
 /** The build that a round asked for has ended, with an agent or without. */
@@ -166,10 +132,14 @@ export function concludeBuild(draft: Draft, event: Extract<RoundEvent, { type: '
 
 function accept(draft: Draft, { name, id, snapshot }: CatalogChange, paid: boolean): void {
   const toolset = draft.toolsets.get(id);
+  if (snapshot !== null && isUnderReview(draft.state.settings.review, name)) rememberApproved(draft, snapshot);
   if (toolset !== undefined && snapshot !== null) {
+    const { waiting, verdict } = toolset;
+    const isDecided = verdict?.kind === 'complete' && verdict.ask.manual === 'name';
     changeToolset(draft, id, {
-      waiting: null,
-      verdict: toolset.verdict?.kind === 'complete' && toolset.verdict.from === 'waiting' ? null : toolset.verdict,
+      // What was approved last became live; the change to it waits on, or was approved meanwhile.
+      waiting: waiting?.reason === 'review' && waiting.snapshot.fingerprint !== snapshot.fingerprint ? waiting : null,
+      verdict: verdict?.kind === 'complete' && verdict.from === 'waiting' && !isDecided ? null : verdict,
       tokens: paid ? payToken(toolset.tokens, draft.moment.now) : toolset.tokens,
     });
   }
@@ -183,7 +153,7 @@ function accept(draft: Draft, { name, id, snapshot }: CatalogChange, paid: boole
 
 function reject(draft: Draft, { id, snapshot }: CatalogChange, round: OpenRound): void {
   const toolset = draft.toolsets.get(id);
-  if (toolset === undefined || snapshot === null) return;
+  if (toolset === undefined || snapshot === null || toolset.waiting?.reason === 'review') return;
   const { now } = draft.moment;
   const again = toolset.waiting?.reason === 'rejected' && toolset.waiting.snapshot.fingerprint === snapshot.fingerprint;
   const attempts = (again && toolset.waiting?.reason === 'rejected' ? toolset.waiting.attempts : 0) + 1;

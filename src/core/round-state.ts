@@ -2,9 +2,11 @@ import type { Catalog } from './catalog.js';
 import type { Echo } from './echo.js';
 import type { CodedError } from './errors.js';
 import type { QuietWindow } from './quiet-window.js';
+import type { Reviewed, ReviewPolicy } from './review.js';
 import type { Snapshot } from './snapshot.js';
 import type { Outcome, Trigger } from './status.js';
 import type { SwapTokens } from './swap-tokens.js';
+import type { Waiting } from './waiting.js';
 
 /** Time and chance of one step: both are arguments, so that the same events always give the same decisions. */
 export interface Moment {
@@ -20,6 +22,8 @@ export interface RoundSettings {
   readonly pollMs: number;
   /** The interval for toolsets that cannot push. */
   readonly pollingMs: number;
+  /** Which toolsets are under review; none unless given. */
+  readonly review?: ReviewPolicy;
 }
 
 /** Why a list is asked for, and how its answer is to be read. */
@@ -79,27 +83,6 @@ export interface Failure {
   readonly since: number;
   readonly triedAt: number;
 }
-
-/** A complete list that is not live yet, and what it waits for. */
-export type Waiting =
-  | {
-      readonly reason: 'empty';
-      readonly snapshot: Snapshot;
-      readonly since: number;
-      /** How many of the scheduled confirmations have been empty too. */
-      readonly confirmed: number;
-      readonly ask: Ask;
-    }
-  | { readonly reason: 'flapping'; readonly snapshot: Snapshot; readonly since: number; readonly ask: Ask }
-  | {
-      readonly reason: 'rejected';
-      readonly snapshot: Snapshot;
-      readonly since: number;
-      readonly attempts: number;
-      /** When it is tried again; undefined when only a poll, a change or a request does. */
-      readonly retryAt: number | undefined;
-      readonly ask: Ask;
-    };
 
 /** All that the rounds know of one toolset. */
 export interface Toolset {
@@ -164,6 +147,8 @@ export interface Rounds {
   readonly phase: Phase;
   readonly window: QuietWindow | null;
   readonly toolsets: ReadonlyMap<string, Toolset>;
+  /** What is known of toolsets under review, by name. */
+  readonly reviewed: ReadonlyMap<string, Reviewed>;
   /** What the live generation was built from; null before the first. */
   readonly live: Catalog | null;
   /** When the first toolset answered, while the first generation is not there yet. */
@@ -195,6 +180,18 @@ export type RoundEvent =
       readonly declaresTools: boolean;
     }
   | { readonly type: 'failed'; readonly id: string; readonly list: number; readonly error: CodedError }
+  /** The definitions of a toolset that were approved last, from the store. Has to come before its first list. */
+  | { readonly type: 'approved'; readonly snapshot: Snapshot }
+  /** A decision about a change that is held for review. A round answers the request, where there is one. */
+  | {
+      readonly type: 'decided';
+      /** By name: a decision holds wherever the toolset is. */
+      readonly toolset: string;
+      readonly fingerprint: string;
+      readonly decision: 'approved' | 'rejected';
+      readonly trigger: 'review' | 'replica';
+      readonly request: number | null;
+    }
   | {
       readonly type: 'built';
       /** Names of the changes that are in the new agent; empty when none could be built. */
@@ -228,6 +225,8 @@ export type RoundEffect =
   | { readonly type: 'leave-place'; readonly id: string; readonly list: number }
   | { readonly type: 'build'; readonly base: Catalog | null; readonly changes: readonly CatalogChange[] }
   | { readonly type: 'concluded'; readonly record: ConcludedRound }
+  /** A complete list began to wait, or waits for another reason now. */
+  | { readonly type: 'held'; readonly id: string; readonly reason: Waiting['reason']; readonly fingerprint: string }
   /** A poll found what a watching toolset had not announced: its subscription is to be opened anew. */
   | { readonly type: 'missed'; readonly id: string }
   /** The toolset is no longer needed by any coming generation. */

@@ -10,6 +10,7 @@ import {
   recordIndexFailure,
 } from './round-events.js';
 import { concludeBuild, concludeListing, removedNames, resultsAreIn, START_WAIT_MS } from './round-judge.js';
+import { receiveDecision, rememberApproved, tellHeld } from './round-review.js';
 import type { Membership, Moment, RoundEffect, RoundEvent, RoundSettings, Rounds, Toolset } from './round-state.js';
 
 /** The state before the index was read and before anything was listed. */
@@ -19,6 +20,7 @@ export function beginRounds(settings: RoundSettings): Rounds {
     phase: { kind: 'idle' },
     window: null,
     toolsets: new Map(),
+    reviewed: new Map(),
     live: null,
     firstAnswerAt: null,
     indexRead: false,
@@ -38,6 +40,7 @@ export function step(state: Rounds, event: RoundEvent, moment: Moment): { state:
   passTime(draft);
   receive(draft, event);
   settle(draft);
+  tellHeld(draft, state);
   return { state: { ...draft.state, toolsets: draft.toolsets }, effects: draft.effects };
 }
 
@@ -83,6 +86,12 @@ function receive(draft: Draft, event: RoundEvent): void {
       return;
     case 'failed':
       receiveFailure(draft, event);
+      return;
+    case 'approved':
+      rememberApproved(draft, event.snapshot);
+      return;
+    case 'decided':
+      receiveDecision(draft, event);
       return;
     case 'built':
       concludeBuild(draft, event);

@@ -1,3 +1,4 @@
+import type { ChangeClass } from './diff.js';
 import type { Replica } from './replicas.js';
 
 /** What opened a round (CONTRACT.md 3.1). */
@@ -61,8 +62,16 @@ export interface ToolsetStatus {
   readonly notifiedAt: string | null;
   readonly missedSignals: number;
   readonly flapping: boolean;
-  /** Why a complete list of this toolset is not live yet: an empty list that is being confirmed, one that waits for a swap token, or one from which no agent could be built. */
-  readonly held: { readonly reason: 'empty' | 'flapping' | 'rejected'; readonly fingerprint: string; readonly since: string } | null;
+  /**
+   * Why a complete list of this toolset is not live yet: an empty list that is being confirmed, one that waits for a swap token, one from
+   * which no agent could be built, or one that waits for somebody's decision. `classes` says what it would change.
+   */
+  readonly held: {
+    readonly reason: 'empty' | 'flapping' | 'rejected' | 'review';
+    readonly fingerprint: string;
+    readonly since: string;
+    readonly classes: readonly ChangeClass[];
+  } | null;
   /** Failed tries in a row. */
   readonly failures: number;
   readonly error: ShownError | null;

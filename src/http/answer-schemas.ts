@@ -83,6 +83,91 @@ export const roundSchema = z.strictObject({
   error: shownErrorSchema.nullable(),
 });
 
+/** What a change is about (CONTRACT.md 15.1). */
+export const classesSchema = z.array(
+  z.enum(['added', 'text', 'parameters', 'output', 'annotations', 'view', 'instructions', 'credentials']),
+);
+
+const changes = roundSchema.shape.changes;
+const raw = z.looseObject({ name: z.string() });
+
+const diff = z.array(
+  z.strictObject({
+    field: z.string(),
+    lines: z.array(z.strictObject({ kind: z.enum(['same', 'removed', 'added', 'skipped']), text: z.string() })),
+  }),
+);
+
+const toolReport = z.strictObject({
+  name: z.string(),
+  toolset: z.string(),
+  change: z.enum(['added', 'removed', 'changed']),
+  before: raw.nullable(),
+  after: raw.nullable(),
+  classes: classesSchema,
+  diff,
+});
+
+const generationLine = z.strictObject({
+  number: z.int().min(1),
+  at: instant,
+  trigger,
+  fingerprint,
+  instance: z.string(),
+  swapped: names,
+  changes,
+});
+
+export const generationsSchema = z.strictObject({
+  generations: z.array(generationLine),
+  decisions: z.array(z.strictObject({ toolset: z.string(), fingerprint, decision: z.enum(['approved', 'rejected']), at: instant })),
+});
+
+/** One generation with the whole definitions of each changed tool. */
+export const generationSchema = generationLine.extend({
+  toolsets: z.array(z.strictObject({ name: z.string(), fingerprint, tools: count })),
+  tools: z.array(toolReport),
+  omitted: count,
+});
+
+const holdReason = z.enum(['empty', 'flapping', 'rejected', 'review']);
+
+/** The changes that wait and have one fingerprint, each with its differences. */
+export const heldSchema = z.strictObject({
+  held: z.array(
+    z.strictObject({
+      toolset: z.string(),
+      reason: holdReason,
+      fingerprint,
+      since: instant,
+      classes: classesSchema,
+      changes,
+      tools: z.array(toolReport),
+      omitted: count,
+      instructions: diff,
+      credentials: z.strictObject({ before: names, after: names }),
+    }),
+  ),
+});
+
+const previewOutcome = z.enum(['failed', 'would-swap', 'would-hold', 'unchanged']);
+
+/** What a refresh would do. */
+export const previewSchema = z.strictObject({
+  outcome: previewOutcome,
+  toolsets: z.array(
+    z.strictObject({
+      name: z.string(),
+      outcome: previewOutcome,
+      fingerprint: fingerprint.nullable(),
+      classes: classesSchema,
+      changes,
+      error: shownErrorSchema.nullable(),
+    }),
+  ),
+  changes,
+});
+
 export const toolsetSchema = z.strictObject({
   name: z.string(),
   url: z.string().optional(),
@@ -97,7 +182,7 @@ export const toolsetSchema = z.strictObject({
   notifiedAt: instant.nullable(),
   missedSignals: count,
   flapping: z.boolean(),
-  held: z.strictObject({ reason: z.enum(['empty', 'flapping', 'rejected']), fingerprint, since: instant }).nullable(),
+  held: z.strictObject({ reason: holdReason, fingerprint, since: instant, classes: classesSchema }).nullable(),
   failures: count,
   error: shownErrorSchema.nullable(),
   retryAt: instant.nullable(),

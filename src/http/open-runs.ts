@@ -30,6 +30,7 @@ export class OpenRuns {
   readonly #clock: Clock;
   readonly #maxRuns: number;
   readonly #runs = new Set<OpenRun>();
+  readonly #whenDraining: (() => void)[] = [];
   readonly #whenIdle = new Set<() => void>();
   #phase: 'open' | 'draining' = 'open';
 
@@ -62,9 +63,15 @@ export class OpenRuns {
     return { kind: 'admitted', run };
   }
 
+  /** Calls `listener` once, when draining begins: whatever streams without end has to end then. */
+  onDrain(listener: () => void): void {
+    this.#whenDraining.push(listener);
+  }
+
   /** From now on no run is admitted, and readiness answers 503. */
   beginDrain(): void {
     this.#phase = 'draining';
+    for (const listener of this.#whenDraining.splice(0)) listener();
   }
 
   /** Resolves when no run is open. After the deadline the remaining ones end with `shutting_down` and get two more seconds to tell their clients. */

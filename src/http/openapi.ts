@@ -3,7 +3,11 @@ import { z } from 'zod';
 import {
   connectionsSchema,
   eventSchema,
+  generationSchema,
+  generationsSchema,
+  heldSchema,
   messageSchema,
+  previewSchema,
   problemSchema,
   refreshStatusSchema,
   roundSchema,
@@ -12,13 +16,20 @@ import {
   toolsetSchema,
   turnsSchema,
 } from './answer-schemas.js';
-import { type Access, problemStatuses, ROUTES, type RouteAnswer, type RouteDescription } from './route-table.js';
+import { feedEventSchema } from './event-schemas.js';
+import { type Access, problemStatuses, type RouteAnswer, type RouteDescription } from './route-description.js';
+import { ROUTES } from './route-table.js';
 
 /** The schemas that have a name in the document. */
 const NAMED: Readonly<Record<string, z.ZodType>> = {
   Connections: connectionsSchema,
   Event: eventSchema,
+  FeedEvent: feedEventSchema,
+  Generation: generationSchema,
+  Generations: generationsSchema,
+  Held: heldSchema,
   Message: messageSchema,
+  Preview: previewSchema,
   Problem: problemSchema,
   RefreshStatus: refreshStatusSchema,
   Round: roundSchema,
@@ -111,7 +122,7 @@ function describeAnswer({ description, content, headers }: RouteAnswer, schemaFo
 
 function securityOf(access: Access, usersSendToken: boolean): object[] {
   if (access === 'open') return [];
-  if (access === 'refresh' || usersSendToken) return [{ bearer: [] }];
+  if (access === 'refresh' || access === 'admin' || usersSendToken) return [{ bearer: [] }];
   return [{}, { bearer: [] }];
 }
 

@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
+import type { Preview } from '../core/change-report.js';
 import type { RefreshStatus, RoundRecord, ShownError } from '../core/status.js';
 import type { AgentSource } from './agent-source.js';
 import type { Caller, Callers } from './caller.js';
@@ -9,6 +10,9 @@ import { Problem } from './problem.js';
 /** The body of `POST /refresh`. */
 export const refreshBodySchema = z.looseObject({ toolset: z.string().min(1).max(256).optional() });
 
+/** `?dry=true` says what would change and changes nothing. */
+export const drySchema = z.enum(['true', 'false']).optional();
+
 /** `GET /refresh`: the status of CONTRACT.md 9.2. Toolset URLs and error texts are for administrators and that toolset's own token. */
 export function refreshStatusRoute(source: AgentSource, callers: Callers): RequestHandler {
   return (req, res) => {
@@ -16,24 +20,34 @@ export function refreshStatusRoute(source: AgentSource, callers: Callers): Reque
   };
 }
 
-/** `POST /refresh`: waits for a round that opens after the request and answers its record, whatever the outcome (CONTRACT.md 3.14). */
+/** `POST /refresh`: waits for a round that opens after the request and answers its record, whatever the outcome (CONTRACT.md 3.14); dry, says what it would do. */
 export function refreshNowRoute(source: AgentSource, callers: Callers): RequestHandler {
   return async (req, res) => {
     const { toolset } = parseBody(refreshBodySchema, req.body ?? {});
     callers.assertMayRefresh(req, toolset);
-    if (req.query.dry !== undefined)
-      throw new Problem(400, 'dry_run_unsupported', 'This build cannot try a refresh without making the change.');
+    const caller = callers.callerOf(req);
+    const refresher = refresherOf(source);
+    if (parseBody(drySchema, req.query.dry) === 'true') {
+      if (refresher.preview === undefined) throw new Problem(404, 'not_available', 'This host cannot say what a refresh would do.');
+      res.json(shownPreview(await refresher.preview({ toolset }).catch(refuseUnknown(toolset)), caller));
+      return;
+    }
     const gone = new AbortController();
     res.once('close', () => gone.abort());
-    const record = await refresherOf(source)
-      .refresh({ toolset, signal: gone.signal })
-      .catch((error: unknown) => {
-        if (error instanceof RangeError)
-          throw new Problem(404, 'unknown_toolset', `The index names no toolset ${JSON.stringify(toolset)}.`);
-        throw error;
-      });
-    res.json(shownRound(record, callers.callerOf(req)));
+    const record = await refresher.refresh({ toolset, signal: gone.signal }).catch(refuseUnknown(toolset));
+    res.json(shownRound(record, caller));
   };
+}
+
+function refuseUnknown(toolset: string | undefined) {
+  return (error: unknown): never => {
+    if (error instanceof RangeError) throw new Problem(404, 'unknown_toolset', `The index names no toolset ${JSON.stringify(toolset)}.`);
+    throw error;
+  };
+}
+
+function shownPreview(preview: Preview, caller: Caller): Preview {
+  return { ...preview, toolsets: preview.toolsets.map((toolset) => ({ ...toolset, error: shownError(toolset.error, caller) })) };
 }
 
 function refresherOf(source: AgentSource) {
@@ -54,7 +68,8 @@ function shownStatus(status: RefreshStatus, caller: Caller): object {
   };
 }
 
-function shownRound(record: RoundRecord, caller: Caller): RoundRecord {
+/** A round as this caller may see it: error texts are for administrators and that toolset's own token (CONTRACT.md 9.1). */
+export function shownRound(record: RoundRecord, caller: Caller): RoundRecord {
   return { ...record, error: shownError(record.error, caller) };
 }
 
@@ -71,6 +86,14 @@ function maySee(caller: Caller, toolset: string | undefined): boolean {
 export function refuseStrangers(callers: Callers): RequestHandler {
   return (req, _res, next) => {
     if (callers.callerOf(req).kind !== 'toolset') callers.assertMayRefresh(req, undefined);
+    next();
+  };
+}
+
+/** Lets nobody but administrators pass. */
+export function refuseOthers(callers: Callers): RequestHandler {
+  return (req, _res, next) => {
+    callers.assertMayRefresh(req, undefined);
     next();
   };
 }

@@ -2,7 +2,11 @@ import { z } from 'zod';
 import {
   connectionsSchema,
   eventSchema,
+  generationSchema,
+  generationsSchema,
+  heldSchema,
   livenessSchema,
+  previewSchema,
   readinessSchema,
   refreshStatusSchema,
   roundSchema,
@@ -10,44 +14,21 @@ import {
   turnsSchema,
   unreadySchema,
 } from './answer-schemas.js';
-import { refreshBodySchema } from './refresh.js';
+import { feedEventSchema } from './event-schemas.js';
+import { generationNumberSchema } from './generations.js';
+import { drySchema, refreshBodySchema } from './refresh.js';
+import { heldFingerprintSchema } from './review.js';
+import type { RouteAnswer, RouteDescription, RouteParameter } from './route-description.js';
 import { idSchema, runBodySchema } from './run-request.js';
 import { turnsLimitSchema } from './turns.js';
 
-/**
- * Who may use a route (CONTRACT.md 9.1). `open`: everybody. `user`: whoever may use the API. `status`: also a toolset's token.
- * `refresh`: administrators, and a toolset's token for that toolset.
- */
-export type Access = 'open' | 'user' | 'status' | 'refresh';
-
-export interface RouteAnswer {
-  readonly description: string;
-  /** The body by its media type; a schema of null is any text. */
-  readonly content: Readonly<Record<string, z.ZodType | null>>;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface RouteParameter {
-  readonly in: 'path' | 'query';
-  readonly description: string;
-  readonly schema: z.ZodType;
-}
-
-/** One route, as the router serves it and as the document at `/openapi.json` describes it. */
-export interface RouteDescription {
-  readonly method: 'get' | 'post';
-  /** As Express takes it: `:name` is one segment, `*name` the rest of the path. */
-  readonly path: string;
-  readonly summary: string;
-  readonly access: Access;
-  readonly parameters?: Readonly<Record<string, RouteParameter>>;
-  readonly body?: { readonly presence: 'required' | 'optional'; readonly schema: z.ZodType };
-  readonly answers: Readonly<Record<number, RouteAnswer>>;
-  /** The statuses that are answered with `{detail, code}`, besides those that follow from `access`, `body` and `parameters`. */
-  readonly problems?: readonly number[];
-}
-
 const json = (description: string, schema: z.ZodType): RouteAnswer => ({ description, content: { 'application/json': schema } });
+
+const HELD_FINGERPRINT: RouteParameter = {
+  in: 'path',
+  description: 'The fingerprint of the list that waits, as `GET /refresh` shows it.',
+  schema: heldFingerprintSchema,
+};
 
 /** Every route of CONTRACT.md 9 that this build has. The router takes method, path, access and body from here, so that it cannot differ from the document. */
 export const ROUTES = {
@@ -150,9 +131,75 @@ export const ROUTES = {
     path: '/refresh',
     summary: 'Lists every toolset, or the one that the body names, and waits for the round.',
     access: 'refresh',
+    parameters: { dry: { in: 'query', description: '`true` says what would change, and changes nothing.', schema: drySchema } },
     body: { presence: 'optional', schema: refreshBodySchema },
-    answers: { 200: json("The round's record, whatever its outcome.", roundSchema) },
+    answers: { 200: json("The round's record, whatever its outcome; dry, what it would do.", z.union([roundSchema, previewSchema])) },
     problems: [404],
+  },
+  refreshEvents: {
+    method: 'get',
+    path: '/refresh/events',
+    summary: 'Everything that happens, as it happens (docs/events.md).',
+    access: 'status',
+    parameters: {
+      lastEventId: {
+        in: 'query',
+        description:
+          'Goes on after the event of this id, as the header `Last-Event-ID` does; an id that is not known brings all that is kept.',
+        schema: z.string().optional(),
+      },
+    },
+    answers: {
+      200: {
+        description: 'Server-sent events without end; the `data:` field of each is one event.',
+        content: { 'text/event-stream': feedEventSchema },
+      },
+    },
+    problems: [404],
+  },
+  heldChange: {
+    method: 'get',
+    path: '/refresh/held/:fingerprint',
+    summary: 'The changes of this fingerprint that wait, with their differences.',
+    access: 'admin',
+    parameters: { fingerprint: HELD_FINGERPRINT },
+    answers: { 200: json('Usually one change; several toolsets may offer the same.', heldSchema) },
+    problems: [404],
+  },
+  approveChange: {
+    method: 'post',
+    path: '/refresh/held/:fingerprint/approve',
+    summary: 'Approves a change that is held for review.',
+    access: 'admin',
+    parameters: { fingerprint: HELD_FINGERPRINT },
+    answers: { 200: json('The record of the round that follows.', roundSchema) },
+    problems: [404, 409, 503],
+  },
+  rejectChange: {
+    method: 'post',
+    path: '/refresh/held/:fingerprint/reject',
+    summary: 'Rejects a change that is held for review; this fingerprint is not held again.',
+    access: 'admin',
+    parameters: { fingerprint: HELD_FINGERPRINT },
+    answers: { 200: json('The record of the round that follows.', roundSchema) },
+    problems: [404, 409, 503],
+  },
+  generations: {
+    method: 'get',
+    path: '/generations',
+    summary: 'The last 50 generations of all replicas, newest first, and the last decisions about held changes.',
+    access: 'user',
+    answers: { 200: json('When, why, and what changed, by the names that the model sees.', generationsSchema) },
+    problems: [404, 503],
+  },
+  generation: {
+    method: 'get',
+    path: '/generations/:number',
+    summary: 'One generation with the whole definitions of the tools that it changed, before and after.',
+    access: 'user',
+    parameters: { number: { in: 'path', description: "The generation's number.", schema: generationNumberSchema } },
+    answers: { 200: json('In diffs, hidden characters are written as their code points, `⟨U+200B⟩` for example.', generationSchema) },
+    problems: [404, 503],
   },
   metrics: {
     method: 'get',
@@ -171,13 +218,3 @@ export const ROUTES = {
 } as const satisfies Record<string, RouteDescription>;
 
 export type RouteName = keyof typeof ROUTES;
-
-/** The statuses of all problems that a route may answer with. */
-export function problemStatuses(route: RouteDescription): number[] {
-  const statuses = new Set(route.problems);
-  if (route.access !== 'open') for (const status of [401, 403]) statuses.add(status);
-  if (route.body !== undefined) for (const status of [400, 413, 415, 422]) statuses.add(status);
-  if (route.parameters !== undefined) statuses.add(422);
-  statuses.add(500);
-  return [...statuses].filter((status) => route.answers[status] === undefined).sort((a, b) => a - b);
-}

@@ -9,6 +9,8 @@ import { Callers, type Tokens } from './caller.js';
 import { connectionsRoute } from './connections.js';
 import { cors } from './cors.js';
 import { type CredentialLookup, headerLookup } from './credentials.js';
+import { EventFeed, eventsRoute } from './event-feed.js';
+import { generationRoute, generationsRoute } from './generations.js';
 import { livenessRoute, readinessRoute } from './health.js';
 import { jsonBody } from './json-body.js';
 import { Metrics } from './metrics.js';
@@ -16,8 +18,10 @@ import { OpenRuns } from './open-runs.js';
 import { openapiRoute } from './openapi.js';
 import { pageRouter } from './page.js';
 import { problemHandler } from './problem.js';
-import { refreshNowRoute, refreshStatusRoute, refuseStrangers } from './refresh.js';
-import { type Access, ROUTES, type RouteDescription, type RouteName } from './route-table.js';
+import { refreshNowRoute, refreshStatusRoute, refuseOthers, refuseStrangers } from './refresh.js';
+import { decideRoute, heldRoute } from './review.js';
+import type { Access, RouteDescription } from './route-description.js';
+import { ROUTES, type RouteName } from './route-table.js';
 import { type AroundRun, type RunOutcome, runsRoute } from './runs.js';
 import { threadRoute } from './threads.js';
 import { turnsRoute } from './turns.js';
@@ -76,6 +80,8 @@ export function createRouter(
   const lookup = options.credentials ?? headerLookup(callers);
   const aroundRun: AroundRun = options.aroundRun ?? ((_info, run) => run());
 
+  const feed = source.refresher && new EventFeed(source.refresher, clock);
+  if (feed !== undefined) openRuns.onDrain(() => feed.close());
   const metrics = new Metrics({ source, openRuns, clock });
   const onEnded = (outcome: RunOutcome) => metrics.runEnded(outcome);
   const handlers: Readonly<Record<RouteName, RequestHandler>> = {
@@ -100,6 +106,12 @@ export function createRouter(
     view: viewsRoute(source, views),
     refreshStatus: refreshStatusRoute(source, callers),
     refreshNow: refreshNowRoute(source, callers),
+    refreshEvents: eventsRoute(feed, callers, clock),
+    heldChange: heldRoute(source),
+    approveChange: decideRoute(source, callers, 'approved'),
+    rejectChange: decideRoute(source, callers, 'rejected'),
+    generations: generationsRoute(source),
+    generation: generationRoute(source),
     metrics: metrics.route,
     openapi: openapiRoute({ usersSendToken: options.tokens?.api !== undefined }),
   };
@@ -108,6 +120,7 @@ export function createRouter(
     user: [callers.guard('all')],
     status: [callers.guard('refresh')],
     refresh: [callers.guard('refresh'), refuseStrangers(callers)],
+    admin: [callers.guard('refresh'), refuseOthers(callers)],
   };
 
   const router = Router();

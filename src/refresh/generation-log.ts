@@ -1,4 +1,4 @@
-import type { Facts, GenerationRecord } from '../core/facts.js';
+import type { Decision, Facts, GenerationRecord } from '../core/facts.js';
 import type { Clock, Logger } from '../core/ports.js';
 
 export interface GenerationLogOptions {
@@ -44,6 +44,25 @@ export class GenerationLog {
     this.#waiting.push(make());
     if (this.#waiting.length > WAITING_RECORDS) this.#waiting.shift();
     this.#writing ??= this.#write(this.#facts);
+  }
+
+  /** The newest records, newest first, those included that are not written yet. Rejects with a StoreFailure. */
+  async generations(limit: number): Promise<readonly GenerationRecord[]> {
+    const waiting = [...this.#waiting].reverse();
+    const written = this.#facts === undefined ? [] : await this.#facts.generations(limit);
+    const known = new Set(written.map(({ number, instance }) => `${number} ${instance}`));
+    const unwritten = waiting.filter(({ number, instance }) => !known.has(`${number} ${instance}`));
+    return [...unwritten, ...written].sort((a, b) => b.number - a.number).slice(0, limit);
+  }
+
+  /** Rejects with a StoreFailure. */
+  async generation(number: number): Promise<GenerationRecord | undefined> {
+    return this.#waiting.findLast((record) => record.number === number) ?? (await this.#facts?.generation(number));
+  }
+
+  /** The newest decisions about changes that were held for review, newest first. Rejects with a StoreFailure. */
+  async decisions(limit: number): Promise<readonly Decision[]> {
+    return this.#facts === undefined ? [] : this.#facts.decisions({ limit });
   }
 
   /** Waits for what is being written; what could not be written by now is given up. */

@@ -25,6 +25,8 @@ export interface IndexReaderOptions {
   readonly onToolsets: (toolsets: readonly NamedToolset[]) => void;
   /** The first failed read after a good one, or after the start. */
   readonly onFailure: (error: CodedError) => void;
+  /** The index could not be read any more, or can be read again (`error` is null then). */
+  readonly onChanged: (read: { readonly error: CodedError | null }) => void;
   /** Whether the one endpoint that MCP_URL may be has answered as an MCP server. */
   readonly hasAnswered: (id: string) => boolean;
 }
@@ -69,6 +71,16 @@ export class IndexReader {
     this.#stopped.abort();
     this.#cancelTimer();
     this.#stopWatching();
+  }
+
+  /** Reads the index now; resolves when that is done, or when `waitMs` have passed. */
+  async readSoon(waitMs: number): Promise<void> {
+    let cancel: () => void = () => undefined;
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.after(waitMs, resolve);
+    });
+    await Promise.race([this.readNow(), late]);
+    cancel();
   }
 
   /** Reads the index now; resolves when that is done, whatever came of it. Concurrent callers share one read. */
@@ -119,19 +131,23 @@ export class IndexReader {
     if (massVanish) {
       logger.warn('more than half of the toolsets vanished from the index', { before, named: named.size });
     }
-    if (this.#error !== null) logger.info('index readable again');
+    const recovered = this.#error !== null;
+    if (recovered) logger.info('index readable again');
     this.#watch = watch;
     this.#error = null;
     this.#readAt = clock.date();
     for (const name of [...this.#entries.keys()]) if (!watch.known.has(name)) this.#entries.delete(name);
     onToolsets([...this.#entries.values()]);
+    if (recovered) this.#options.onChanged({ error: null });
   }
 
   #receiveFailure(error: CodedError): void {
     const first = this.#error === null;
     this.#error = error;
     this.#watch = afterFailedRead(this.#watch, this.#options.clock.now());
-    if (first) this.#options.onFailure(error);
+    if (!first) return;
+    this.#options.onFailure(error);
+    this.#options.onChanged({ error });
   }
 
   /** What is no index is tried as one MCP endpoint, until one or the other has answered properly (CONTRACT.md 3.13). */
@@ -176,4 +192,13 @@ function usable(endpoint: ToolsetEndpoint): NamedToolset {
 function unusable(name: string, reason: string): NamedToolset {
   const endpoint = new CodedError('TOOLSET_ENTRY_INVALID', `The index's entry for ${name} cannot be used: ${reason}`, { toolset: name });
   return { id: toolsetId(name, 'no usable entry'), name, endpoint };
+}
+
+/** The endpoint that a session is to be renewed with, where the index changed its headers; `list`: the toolset itself changed with it. */
+export function renewalOf(before: NamedToolset | undefined, after: NamedToolset) {
+  const then = before?.endpoint;
+  const { endpoint } = after;
+  if (then === undefined || then instanceof CodedError || endpoint instanceof CodedError) return undefined;
+  const list = then.credentialHeaders.join() !== endpoint.credentialHeaders.join();
+  return list || JSON.stringify(then.headers) !== JSON.stringify(endpoint.headers) ? { endpoint, list } : undefined;
 }

@@ -2,6 +2,7 @@ import type { Catalog } from '../core/catalog.js';
 import type { Facts } from '../core/facts.js';
 import type { Clock, Logger, Sessions } from '../core/ports.js';
 import type { ReplicaLink } from '../core/replicas.js';
+import type { ReviewPolicy } from '../core/review.js';
 
 export interface RefresherOptions<Agent> {
   /** What `MCP_URL` is: an index (URL or file path), or one MCP endpoint. */
@@ -35,13 +36,21 @@ export interface RefresherOptions<Agent> {
   readonly clock?: Clock;
   /** The name of this process at `GET /refresh`. Default: the host name. */
   readonly instance?: string;
+  /** Toolsets whose changes wait for a decision (CONTRACT.md 15); default none. Needs `facts`, where decisions are kept. */
+  readonly review?: ReviewPolicy;
   /** Where generation numbers come from and generations are recorded; without it numbers rise from 1. */
   readonly facts?: Facts;
   /** The way to other replicas, where there may be some (CONTRACT.md 16.3). */
   readonly link?: ReplicaLink;
 }
 
-export type { EndedList, RefresherEvents, Swap, ToolsetChange, ViewChange } from '../core/refresher-events.js';
+export interface RefreshRequest {
+  /** The toolset to list, by its name in the index; every toolset without it. */
+  readonly toolset?: string;
+  readonly signal?: AbortSignal;
+}
+
+export type { DecisionMade, EndedList, HeldChange, RefresherEvents, Swap, ToolsetChange, ViewChange } from '../core/refresher-events.js';
 
 /** A logger that says nothing: the library logs only through the logger that it is given (CONTRACT.md 12.3). */
 export const silentLogger: Logger = {

@@ -1,28 +1,25 @@
 import { hostname } from 'node:os';
 import { EventEmitter } from 'eventemitter3';
+import type { HeldReport, Preview } from '../core/change-report.js';
 import type { Generation, Lease } from '../core/generation.js';
 import { recordGeneration } from '../core/generation-record.js';
-import type { Clock, LiveAgents, Logger, ViewSource } from '../core/ports.js';
-import type { ConcludedRound, RoundEffect } from '../core/round-state.js';
+import type { Clock, DecisionAnswer, GenerationHistory, LiveAgents, Logger, ViewSource } from '../core/ports.js';
+import type { ConcludedRound, Toolset } from '../core/round-state.js';
 import type { Readiness, RefreshStatus, RoundRecord } from '../core/status.js';
 import { systemClock } from '../system-clock.js';
-import { buildCandidate, type Candidate } from './candidate.js';
 import { GenerationLog } from './generation-log.js';
+import { Generations } from './generations.js';
 import { History } from './history.js';
-import { type RefresherEvents, type RefresherOptions, silentLogger } from './options.js';
+import { type HeldChange, type RefresherEvents, type RefresherOptions, type RefreshRequest, silentLogger } from './options.js';
 import { PendingRequests, stopped } from './pending-requests.js';
+import { preview } from './preview.js';
+import { refreshStatus } from './refresh-status.js';
 import { ReplicaHints } from './replica-hints.js';
+import { openReviewDesk, type ReviewDesk } from './review-desk.js';
 import { describeRound, logRound } from './round-report.js';
-import { GenerationSlot } from './slot.js';
 import { Startup } from './startup.js';
-import { reportRefresh } from './status-report.js';
+import { reportHeldLists } from './status-report.js';
 import { Watcher } from './watcher.js';
-
-export interface RefreshRequest {
-  /** The toolset to list, by its name in the index; every toolset without it. */
-  readonly toolset?: string;
-  readonly signal?: AbortSignal;
-}
 
 /** A manual request waits at most so long for the index to be read first. */
 const INDEX_READ_WAIT_MS = 2_000;
@@ -38,13 +35,13 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
   readonly #everySeconds: number;
   readonly #instance: string;
   readonly #watcher: Watcher;
-  readonly #slot: GenerationSlot<Agent>;
+  readonly #generations: Generations<Agent>;
   readonly #history = new History();
   readonly #startup: Startup;
   readonly #requests = new PendingRequests();
   readonly #log: GenerationLog;
   readonly #hints: ReplicaHints | undefined;
-  #candidate: (Candidate<Agent> & { readonly number: number }) | undefined;
+  readonly #desk: ReviewDesk | undefined;
   #life: 'new' | 'running' | 'stopped' = 'new';
 
   constructor(options: RefresherOptions<Agent>) {
@@ -54,23 +51,41 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#logger = options.logger ?? silentLogger;
     this.#everySeconds = options.everySeconds ?? 1_800;
     this.#instance = options.instance ?? hostname();
-    this.#slot = new GenerationSlot((generation) => this.#release(generation));
     this.#log = new GenerationLog({ facts: options.facts, clock: this.#clock, logger: this.#logger });
+    this.#generations = new Generations({
+      build: (catalog) => options.build(catalog, this.#watcher.pool),
+      clock: this.#clock,
+      next: () => this.#log.next(),
+      onBuilt: (event) => this.#watcher.dispatch(event),
+      acquire: ({ snapshots }) => snapshots.forEach(({ id }) => void this.#watcher.pool.acquire(id)),
+      onReleased: (generation) => this.#release(generation),
+    });
     this.#hints =
       options.link &&
       new ReplicaHints({
         ...{ link: options.link, clock: this.#clock, logger: this.#logger },
         names: () => this.#watcher.toolsets.map(({ name }) => name),
-        live: () => this.#slot.current?.catalog,
-        makeDue: (name) => this.#makeDue(name, 'replica'),
+        live: () => this.#generations.slot.current?.catalog,
+        makeDue: (name) => void this.#hinted(name),
       });
+    this.#desk = openReviewDesk(options, {
+      ...{ clock: this.#clock, logger: this.#logger },
+      toolsets: () => this.#watcher.toolsets,
+      dispatch: (event) => this.#watcher.dispatch(event),
+      onDecided: (made) => this.#tell('decided', made),
+      roundOf: (ask) => this.#requests.wait(ask, undefined),
+      hint: (hint) => options.link?.hint(hint),
+    });
     this.#watcher = new Watcher({
       settings: options,
       ...{ pollMs: this.#everySeconds * 1_000, clock: this.#clock, logger: this.#logger },
       owner: {
-        build: (effect) => void this.#build(effect),
+        build: (effect) => void this.#generations.make(effect),
         concluded: (record) => this.#conclude(record),
+        prepare: async (name) => this.#desk?.prepare(name),
         stateChanged: (change) => this.#tell('toolset', change),
+        held: (change) => this.#noteHeld(change),
+        indexChanged: (read) => this.#tell('index', read),
         listEnded: (list) => this.#tell('listed', list),
         viewChanged: (change) => this.#tell('view', change),
         signalMissed: (missed) => this.#tell('missed', missed),
@@ -78,12 +93,10 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
       },
     });
     this.#startup = new Startup({
-      clock: this.#clock,
-      startupSeconds: options.startupSeconds ?? 60,
-      readySeconds: options.readySeconds ?? 15,
+      ...{ clock: this.#clock, startupSeconds: options.startupSeconds ?? 60, readySeconds: options.readySeconds ?? 15 },
       required: options.required ?? [],
       toolsets: () => this.#watcher.toolsets,
-      built: () => this.#slot.current !== undefined,
+      built: () => this.#generations.slot.current !== undefined,
       indexError: () => this.#watcher.index.error,
       lastError: () => this.#history.last?.error ?? null,
     });
@@ -101,6 +114,7 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     signal?.addEventListener('abort', stop, { once: true });
     this.#watcher.start();
     this.#hints?.start();
+    this.#desk?.start();
     try {
       await this.#startup.begin();
     } catch (error) {
@@ -117,16 +131,17 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#startup.abandon();
     this.#requests.rejectAll(stopped());
     this.#hints?.stop();
+    await this.#desk?.stop();
     await this.#watcher.stop();
     await this.#log.stop();
   }
 
   get current(): Generation<Agent> | undefined {
-    return this.#slot.current;
+    return this.#generations.slot.current;
   }
 
   lease(): Lease<Agent> | undefined {
-    return this.#slot.lease();
+    return this.#generations.slot.lease();
   }
 
   get views(): ViewSource {
@@ -146,48 +161,40 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
   async refresh({ toolset, signal }: RefreshRequest = {}): Promise<RoundRecord> {
     signal?.throwIfAborted();
     if (this.#life !== 'running') throw stopped();
-    await this.#readIndexFirst();
-    const id = toolset === undefined ? undefined : this.#idOf(toolset);
-    if (toolset !== undefined && id === undefined) throw new RangeError(`The index names no toolset ${JSON.stringify(toolset)}.`);
-    if (this.#life !== 'running') throw stopped();
+    const id = toolset === undefined ? undefined : (await this.#named(toolset))[0]?.id;
+    if (toolset === undefined) await this.#named();
     return this.#requests.wait((request) => this.#watcher.dispatch({ type: 'request', request, id }), signal);
   }
 
-  status(): RefreshStatus {
-    const { current } = this.#slot;
-    const { pool, toolsets, index } = this.#watcher;
-    return {
-      instance: this.#instance,
-      everySeconds: this.#everySeconds,
-      rounds: this.#history.counts,
-      last: this.#history.last,
-      draining: this.#slot.draining(),
-      replicas: this.#options.link?.replicas() ?? [],
-      replicasDifferSince: this.#options.link?.differSince ?? null,
-      ...reportRefresh({
-        now: this.#clock.now(),
-        date: this.#clock.date(),
-        current,
-        toolsets,
-        urlOf: (id) => this.#watcher.urlOf(id),
-        sessionOf: (id) => pool.status(id),
-        index,
-      }),
-    };
+  /** Lists every toolset, or the one that is named, aside from the rounds and says what a refresh would do. */
+  async preview({ toolset }: { readonly toolset?: string } = {}): Promise<Preview> {
+    return preview(await this.#named(toolset), this.#watcher);
   }
 
-  async #build({ base, changes }: Extract<RoundEffect, { type: 'build' }>): Promise<void> {
-    const candidate = await buildCandidate((catalog) => this.#options.build(catalog, this.#watcher.pool), base, changes);
-    const number = candidate.built === undefined ? 0 : await this.#log.next();
-    this.#candidate = { ...candidate, number };
-    const { accepted, rejected, error, built } = candidate;
-    this.#watcher.dispatch({ type: 'built', accepted, rejected, error, catalog: built?.catalog ?? null });
+  /** Undefined where nothing is remembered. */
+  get history(): GenerationHistory | undefined {
+    return this.#options.facts && this.#log;
+  }
+
+  held(fingerprint: string): readonly HeldReport[] {
+    return reportHeldLists(this.#watcher.rounds, fingerprint, this.#clock);
+  }
+
+  async decide(fingerprint: string, decision: 'approved' | 'rejected'): Promise<DecisionAnswer> {
+    if (this.#life !== 'running') throw stopped();
+    return this.#desk === undefined ? { kind: 'unknown' } : this.#desk.decide(fingerprint, decision);
+  }
+
+  status(): RefreshStatus {
+    const { slot } = this.#generations;
+    const parts = { watcher: this.#watcher, slot, history: this.#history, link: this.#options.link, clock: this.#clock };
+    return { instance: this.#instance, everySeconds: this.#everySeconds, ...refreshStatus(parts) };
   }
 
   #conclude(concluded: ConcludedRound): void {
-    const previous = this.#slot.current;
-    if (concluded.outcome === 'swapped') this.#install();
-    const { current } = this.#slot;
+    const previous = this.#generations.slot.current;
+    if (concluded.outcome === 'swapped') this.#generations.install();
+    const { current } = this.#generations.slot;
     const now = this.#clock.now();
     const record = describeRound(concluded, { now, at: this.#clock.date(), generation: current?.number ?? 0 });
     this.#history.add(record);
@@ -196,21 +203,16 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     if (concluded.outcome !== 'swapped') this.#tell(concluded.outcome, record);
     else if (current !== undefined) {
       this.#tell('swapped', { generation: current, previous, round: record });
+      this.#desk?.served(current.catalog);
       this.#hints?.swapped(current, concluded.unheard);
       this.#log.add(() => recordGeneration({ generation: current, before: concluded.before, round: record, instance: this.#instance }));
     }
   }
 
-  #install(): void {
-    const candidate = this.#candidate;
-    this.#candidate = undefined;
-    if (candidate?.built === undefined) return;
-    const { number } = candidate;
-    const { agent, catalog } = candidate.built;
-    for (const { id } of catalog.snapshots) this.#watcher.pool.acquire(id);
-    const builtAt = this.#clock.date();
-    const generation = { number, agent, catalog, fingerprint: catalog.fingerprint, builtAt };
-    this.#slot.swap(generation, builtAt);
+  #noteHeld(change: HeldChange): void {
+    this.#logger.info('change held', { ...change });
+    if (change.reason === 'review') this.#desk?.held(change.fingerprint);
+    this.#tell('waiting', change);
   }
 
   #release(generation: Generation<Agent>): void {
@@ -219,23 +221,22 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
     this.#tell('released', generation);
   }
 
-  async #readIndexFirst(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(INDEX_READ_WAIT_MS, resolve);
-      void this.#watcher.index.readNow().then(() => {
-        cancel();
-        resolve();
-      });
-    });
+  async #hinted(name: string): Promise<void> {
+    // What the hint is about may have been decided there.
+    await this.#desk?.sync();
+    const id = this.#watcher.toolsets.find((toolset) => toolset.name === name && toolset.standing === 'wanted')?.id;
+    if (id !== undefined) this.#watcher.dispatch({ type: 'signal', id, trigger: 'replica' });
   }
 
-  #makeDue(name: string, trigger: 'replica'): void {
-    const id = this.#idOf(name);
-    if (id !== undefined) this.#watcher.dispatch({ type: 'signal', id, trigger });
-  }
-
-  #idOf(name: string): string | undefined {
-    return this.#watcher.toolsets.find((toolset) => toolset.name === name && toolset.standing === 'wanted')?.id;
+  /** The toolsets of the index, which is read before; the one that is named, where one is. */
+  async #named(name?: string): Promise<readonly Toolset[]> {
+    await this.#watcher.index.readSoon(INDEX_READ_WAIT_MS);
+    if (this.#life !== 'running') throw stopped();
+    const named = this.#watcher.toolsets.filter(
+      (toolset) => toolset.standing === 'wanted' && (name === undefined || toolset.name === name),
+    );
+    if (name !== undefined && named.length === 0) throw new RangeError(`The index names no toolset ${JSON.stringify(name)}.`);
+    return named;
   }
 
   #tell<Name extends keyof RefresherEvents<Agent>>(name: Name, event: Parameters<RefresherEvents<Agent>[Name]>[0]): void {

@@ -1,8 +1,11 @@
+import { type HeldReport, reportHeld } from '../core/change-report.js';
+import type { ChangeClass } from '../core/diff.js';
 import { CodedError } from '../core/errors.js';
 import type { Generation } from '../core/generation.js';
-import type { Logger, SessionStatus } from '../core/ports.js';
+import type { Clock, Logger, SessionStatus } from '../core/ports.js';
 import type { ToolsetChange } from '../core/refresher-events.js';
-import type { Toolset } from '../core/round-state.js';
+import { comparedWith } from '../core/review.js';
+import type { Rounds, Toolset } from '../core/round-state.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { ShownError, ToolsetState, ToolsetStatus } from '../core/status.js';
 import { tokensAt } from '../core/swap-tokens.js';
@@ -35,11 +38,13 @@ export interface ToolsetReport {
   readonly url: string;
   readonly session: SessionStatus | undefined;
   readonly live: Snapshot | undefined;
+  /** What the list that waits would change. */
+  readonly heldClasses: readonly ChangeClass[];
   readonly now: number;
   readonly instant: Instant;
 }
 
-export function reportToolset({ toolset, url, session, live, now, instant }: ToolsetReport): ToolsetStatus {
+export function reportToolset({ toolset, url, session, live, heldClasses, now, instant }: ToolsetReport): ToolsetStatus {
   const { failure, waiting, due, pollAt, work } = toolset;
   const nextListAt = failure === null ? Math.min(due?.at ?? Number.POSITIVE_INFINITY, pollAt ?? Number.POSITIVE_INFINITY) : null;
   return {
@@ -57,7 +62,9 @@ export function reportToolset({ toolset, url, session, live, now, instant }: Too
     missedSignals: toolset.missedSignals,
     flapping: waiting?.reason === 'flapping' || tokensAt(toolset.tokens, now) < 1,
     held:
-      waiting === null ? null : { reason: waiting.reason, fingerprint: waiting.snapshot.fingerprint, since: instant(waiting.since) ?? '' },
+      waiting === null
+        ? null
+        : { reason: waiting.reason, fingerprint: waiting.snapshot.fingerprint, since: instant(waiting.since) ?? '', classes: heldClasses },
     failures: failure?.failures ?? 0,
     error: failure === null ? null : shownError(failure.error, url),
     retryAt: work.doing === 'retrying' ? instant(work.at) : null,
@@ -92,11 +99,12 @@ export interface RefreshReport {
   readonly toolsets: readonly Toolset[];
   readonly urlOf: (id: string) => string;
   readonly sessionOf: (id: string) => SessionStatus | undefined;
+  readonly heldClasses: (toolset: Toolset) => readonly ChangeClass[];
   readonly index: { readonly error: CodedError | null; readonly readAt: Date | null };
 }
 
 /** The part of `GET /refresh` that is about the live generation and the toolsets. */
-export function reportRefresh({ now, date, current, toolsets, urlOf, sessionOf, index }: RefreshReport) {
+export function reportRefresh({ now, date, current, toolsets, urlOf, sessionOf, heldClasses, index }: RefreshReport) {
   const instant = instants({ now, date });
   const live = new Map(current?.catalog.snapshots.map((snapshot) => [snapshot.toolset, snapshot]));
   const wanted = toolsets.filter(({ standing }) => standing === 'wanted');
@@ -108,9 +116,19 @@ export function reportRefresh({ now, date, current, toolsets, urlOf, sessionOf, 
     toolsets: wanted
       .map((toolset) => {
         const { id, name } = toolset;
-        return reportToolset({ toolset, url: urlOf(id), session: sessionOf(id), live: live.get(name), now, instant });
+        const found = { url: urlOf(id), session: sessionOf(id), live: live.get(name), heldClasses: heldClasses(toolset) };
+        return reportToolset({ toolset, ...found, now, instant });
       })
       .sort((a, b) => (a.name < b.name ? -1 : 1)),
     index: { error: index.error === null ? null : shownError(index.error), readAt: index.readAt?.toISOString() ?? null },
   };
+}
+
+/** The lists of this fingerprint that wait, with how they differ from what is live. */
+export function reportHeldLists(rounds: Rounds, fingerprint: string, clock: Clock): readonly HeldReport[] {
+  const instant = instants({ now: clock.now(), date: clock.date() });
+  return [...rounds.toolsets.values()].flatMap(({ name, waiting }) => {
+    if (waiting?.snapshot.fingerprint !== fingerprint) return [];
+    return [reportHeld({ waiting, before: comparedWith(rounds, name), since: instant(waiting.since) ?? '' })];
+  });
 }

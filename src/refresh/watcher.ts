@@ -1,38 +1,18 @@
 import { CodedError } from '../core/errors.js';
 import type { Clock, Logger, SessionStatus } from '../core/ports.js';
+import { heldClasses, isUnderReview } from '../core/review.js';
 import { beginRounds, nextWakeAt, step } from '../core/round.js';
-import type { ConcludedRound, RoundEffect, RoundEvent, Rounds, Toolset } from '../core/round-state.js';
-import { takeSnapshot } from '../core/snapshot.js';
+import type { RoundEffect, RoundEvent, Rounds, Toolset } from '../core/round-state.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { ToolsetState } from '../core/status.js';
 import { openPool, type SessionPool } from '../mcp/session-pool.js';
-import { IndexReader, type NamedToolset } from './index-reader.js';
+import { IndexReader, type NamedToolset, renewalOf } from './index-reader.js';
 import { Lister } from './lister.js';
-import type { EndedList, RefresherOptions, ToolsetChange, ViewChange } from './options.js';
 import { asCoded, isListing, logState, stateOf } from './status-report.js';
 import { watchForSuspend } from './suspend.js';
+import { listToolset } from './toolset-list.js';
 import { ViewWatch } from './view-watch.js';
-
-type BuildEffect = Extract<RoundEffect, { type: 'build' }>;
-
-/** What a watcher tells the refresher that it works for. Called synchronously, in the order of the decisions. */
-export interface WatcherOwner {
-  build(effect: BuildEffect): void;
-  concluded(record: ConcludedRound): void;
-  stateChanged(change: ToolsetChange): void;
-  listEnded(list: EndedList): void;
-  viewChanged(change: ViewChange): void;
-  signalMissed(missed: { readonly toolset: string; readonly missedSignals: number }): void;
-  /** Something was decided; the answers to questions about readiness may have changed. */
-  stepped(): void;
-}
-
-export interface WatcherOptions {
-  readonly settings: Omit<RefresherOptions<unknown>, 'build'>;
-  readonly pollMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly owner: WatcherOwner;
-}
+import type { WatcherOptions, WatcherOwner } from './watcher-owner.js';
 
 /** Watches every toolset of the index: feeds the rounds of core/ with what happens, and carries their decisions out. */
 export class Watcher {
@@ -47,6 +27,8 @@ export class Watcher {
   readonly #states = new Map<string, ToolsetState>();
   readonly #events: RoundEvent[] = [];
   #rounds: Rounds;
+  /** Lists aside from the rounds count downwards, so that no round takes one for its own. */
+  #lastAside = 0;
   #dispatching = false;
   #stopped = false;
   #cancelWake: () => void = () => undefined;
@@ -59,7 +41,7 @@ export class Watcher {
     const { env = process.env, debounceMs = 100 } = settings;
     const timeoutMs = (settings.listTimeoutSeconds ?? 10) * 1_000;
     const pollingMs = Math.min(pollMs, (settings.pollingSeconds ?? 30) * 1_000);
-    this.#rounds = beginRounds({ debounceMs, pollMs, pollingMs });
+    this.#rounds = beginRounds({ debounceMs, pollMs, pollingMs, review: settings.review });
     this.#lister = new Lister({ timeoutMs, clock, onEnded: (list) => owner.listEnded(list) });
     this.views = new ViewWatch({
       ...{ clock, logger, debounceMs, timeoutSeconds: timeoutMs / 1_000, keepSeconds: settings.viewSeconds ?? 3_600 },
@@ -80,6 +62,7 @@ export class Watcher {
       ...{ timeoutMs, env, clock, logger },
       onToolsets: (toolsets) => this.#receiveIndex(toolsets),
       onFailure: (error) => this.dispatch({ type: 'index-failed', error }),
+      onChanged: (read) => owner.indexChanged(read),
       hasAnswered: (id) => this.#rounds.toolsets.get(id)?.listedAt != null,
     });
   }
@@ -102,6 +85,19 @@ export class Watcher {
 
   get toolsets(): readonly Toolset[] {
     return [...this.#rounds.toolsets.values()];
+  }
+
+  get rounds(): Rounds {
+    return this.#rounds;
+  }
+
+  /** The toolset's complete list now, aside from the rounds: nothing follows from it. Rejects with a CodedError. */
+  async listAside({ id, name }: Toolset): Promise<Snapshot> {
+    const named = this.#named.get(id);
+    if (named === undefined) throw new CodedError('SESSION_CLOSED', 'The toolset has left the index.');
+    await this.#owner.prepare(name);
+    this.#lastAside -= 1;
+    return (await this.#ask(named, { list: this.#lastAside, notified: false, onStarted: () => undefined })).snapshot;
   }
 
   /** The URL of a toolset; empty where the index has no usable entry for it. */
@@ -156,6 +152,9 @@ export class Watcher {
       case 'concluded':
         this.#owner.concluded(effect.record);
         return;
+      case 'held':
+        this.#reportHeld(effect);
+        return;
       case 'missed':
         this.#reportMissed(effect.id);
         return;
@@ -176,17 +175,9 @@ export class Watcher {
     const named = this.#named.get(id);
     if (named === undefined) return;
     try {
-      if (named.endpoint instanceof CodedError) throw named.endpoint;
-      const session = this.pool.get(named.endpoint);
-      const { snapshot, declaresTools } = await this.#lister.list(list, {
-        session,
-        notified,
-        onStarted: () => this.dispatch({ type: 'started', id, list }),
-        read: (whole) => {
-          const previous = this.#rounds.live?.snapshots.find((snapshot) => snapshot.id === id);
-          return { snapshot: takeSnapshot({ endpoint: session.endpoint, list: whole, previous }), declaresTools: whole.declaresTools };
-        },
-      });
+      if (isUnderReview(this.#rounds.settings.review, named.name)) await this.#owner.prepare(named.name);
+      const onStarted = () => this.dispatch({ type: 'started', id, list });
+      const { snapshot, declaresTools } = await this.#ask(named, { list, notified, onStarted });
       if (this.#named.has(id)) this.views.listed(snapshot);
       this.dispatch({ type: 'listed', id, list, snapshot, declaresTools });
     } catch (error) {
@@ -196,18 +187,18 @@ export class Watcher {
     }
   }
 
+  #ask(named: NamedToolset, ask: { readonly list: number; readonly notified: boolean; readonly onStarted: () => void }) {
+    return listToolset({ named, pool: this.pool, lister: this.#lister, live: () => this.#rounds.live, ...ask });
+  }
+
   #receiveIndex(toolsets: readonly NamedToolset[]): void {
     const changed: string[] = [];
     for (const named of toolsets) {
-      const before = this.#named.get(named.id)?.endpoint;
+      const renewal = renewalOf(this.#named.get(named.id), named);
       this.#named.set(named.id, named);
-      const { endpoint } = named;
-      if (before === undefined || before instanceof CodedError || endpoint instanceof CodedError) continue;
-      if (JSON.stringify(before.headers) !== JSON.stringify(endpoint.headers)) this.pool.renew(endpoint);
-      if (before.credentialHeaders.join() !== endpoint.credentialHeaders.join()) {
-        this.pool.renew(endpoint);
-        changed.push(named.id);
-      }
+      if (renewal === undefined) continue;
+      this.pool.renew(renewal.endpoint);
+      if (renewal.list) changed.push(named.id);
     }
     const { indexRead, toolsets: known } = this.#rounds;
     const wanted = [...known.values()].filter(({ standing }) => standing === 'wanted');
@@ -219,6 +210,12 @@ export class Watcher {
   #receiveStatus(id: string, { push }: SessionStatus): void {
     this.dispatch({ type: 'watching', id, watching: push === 'watching' });
     this.#noteState(id);
+  }
+
+  #reportHeld({ id, reason, fingerprint }: Extract<RoundEffect, { type: 'held' }>): void {
+    const toolset = this.#rounds.toolsets.get(id);
+    if (toolset === undefined) return;
+    this.#owner.held({ toolset: toolset.name, fingerprint, reason, classes: heldClasses(this.#rounds, toolset) });
   }
 
   #reportMissed(id: string): void {

@@ -105,9 +105,12 @@ test('a refresh of an unknown toolset is 404, and a body that is none is refused
   expect((await fetch(`${host.url}/refresh`, text)).status).toBe(415);
 });
 
-test('a request for a dry run never makes the change', async () => {
+test('a request for a dry run never makes the change, also where the host cannot say what would follow', async () => {
   const host = await startRefreshHost({ tokens });
-  expect((await refresh(host, { token: 'admin-token', query: '?dry=true' })).status).toBe(400);
+  const dry = await refresh(host, { token: 'admin-token', query: '?dry=true' });
+  expect([dry.status, await dry.json()]).toMatchObject([404, { code: 'not_available' }]);
+  expect((await refresh(host, { token: 'admin-token', query: '?dry=1' })).status).toBe(422);
+  expect((await refresh(host, { token: 'admin-token', query: '?dry' })).status).toBe(422);
   expect(host.asked).toEqual([]);
 });
 
