@@ -34,6 +34,10 @@ test('a change of a toolset appears without a reload, and the next answer comes 
   const entry = page.getByRole('listitem').filter({ hasText: 'Generation 2 after a notification of knowledge-base: 1 tool changed' });
   await entry.waitFor();
   await page.getByRole('banner').getByText('Generation 2').waitFor();
+  await entry.getByRole('button', { name: 'Generation 2' }).click();
+  const details = entry.getByRole('group').filter({ hasText: 'search_knowledge' });
+  await details.locator('ins').getByText('and the announcements').waitFor();
+  await details.locator('del').waitFor();
 
   await ask(NEWS);
   await turn(2).getByText('Descriptions count as changes (from the announcements)').last().waitFor();

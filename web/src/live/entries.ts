@@ -1,37 +1,4 @@
-import type { CatalogChanges, RoundRecord, ToolsetState, Trigger } from '../../../src/core/status.js';
-
-/** One event of `GET /refresh/events` (docs/events.md), as far as the page shows it. */
-export type FeedEvent = { readonly id: string | number; readonly at: string } & (
-  | ({ readonly type: 'round' } & RoundRecord)
-  | ({ readonly type: 'generation' } & GenerationLine)
-  | {
-      readonly type: 'toolset';
-      readonly toolset: string;
-      readonly from: ToolsetState | null;
-      readonly to: ToolsetState;
-      readonly code: string | null;
-    }
-  | { readonly type: 'missed'; readonly toolset: string }
-  | {
-      readonly type: 'held';
-      readonly toolset: string;
-      readonly fingerprint: string;
-      readonly reason: string;
-      readonly classes?: readonly string[];
-    }
-  | { readonly type: 'decision'; readonly toolset: string; readonly fingerprint: string; readonly decision: string }
-  | { readonly type: 'view'; readonly toolset: string; readonly uri: string }
-  | { readonly type: 'index'; readonly code: string | null }
-  | { readonly type: 'released'; readonly generation: number }
-);
-
-/** What the timeline says about a generation, whether it comes from `GET /generations` or from an event. */
-export interface GenerationLine {
-  readonly number: number;
-  readonly trigger: Trigger;
-  readonly swapped: readonly string[];
-  readonly changes: CatalogChanges;
-}
+import type { FeedEvent } from '../../../src/http/event-schemas.js';
 
 export type EventOf<Type extends FeedEvent['type']> = Extract<FeedEvent, { type: Type }>;
 
@@ -46,12 +13,15 @@ const ENTRIES_KEPT = 200;
 
 export function entryOf(event: FeedEvent): Entry {
   switch (event.type) {
+    // Numbers begin anew when a service that keeps nothing starts again.
     case 'round':
-      return { key: `round ${event.round}`, event };
+      return { key: `round ${event.round} ${event.at}`, event };
     case 'generation':
-      return { key: `generation ${event.number}`, event };
+      return { key: `generation ${event.number} ${event.at}`, event };
+    case 'decision':
+      return { key: `decision ${event.toolset} ${event.fingerprint} ${event.decision}`, event };
     default:
-      return { key: `${event.type} ${event.id} ${event.at}`, event };
+      return { key: `${event.type} ${event.id}`, event };
   }
 }
 

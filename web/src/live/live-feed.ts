@@ -1,9 +1,10 @@
 import type { RefreshStatus } from '../../../src/core/status.js';
+import type { FeedEvent } from '../../../src/http/event-schemas.js';
 import { ApiProblem, askJson } from '../api.js';
 import { followEvents } from '../event-stream.js';
 import { secrets } from '../secrets.js';
 import { Store } from '../store.js';
-import { type Entry, type FeedEvent, type GenerationLine, withEvents } from './entries.js';
+import { type Entry, type EventOf, withEvents } from './entries.js';
 
 /** What `GET /connections` says, as far as the page shows it. */
 export interface Connections {
@@ -44,7 +45,8 @@ const GROUP_MS = 60;
 export class LiveFeed {
   readonly live = new Store<Live>({ link: { kind: 'connecting' }, status: null, connections: null, entries: [] });
   #shownGeneration = 0;
-  #lastId: string | undefined;
+  /** An id that the service does not know makes it send every event that it keeps. */
+  #lastId = 'none';
   #pendingRead: number | undefined;
   #attempt = new AbortController();
 
@@ -65,21 +67,18 @@ export class LiveFeed {
       const { signal } = this.#attempt;
       try {
         await this.#readAll();
-        await followEvents(
-          this.#lastId === undefined ? 'refresh/events' : `refresh/events?lastEventId=${encodeURIComponent(this.#lastId)}`,
-          {
-            signal,
-            onOpen: () => {
-              waitMs = RETRY_FIRST_MS;
-              this.#change({ link: { kind: 'open' } });
-              this.#readSoon();
-            },
-            onEvent: ({ id, data }) => {
-              this.#lastId = id ?? this.#lastId;
-              this.#receive(JSON.parse(data));
-            },
+        await followEvents(`refresh/events?lastEventId=${encodeURIComponent(this.#lastId)}`, {
+          signal,
+          onOpen: () => {
+            waitMs = RETRY_FIRST_MS;
+            this.#change({ link: { kind: 'open' } });
+            this.#readSoon();
           },
-        );
+          onEvent: ({ id, data }) => {
+            this.#lastId = id ?? this.#lastId;
+            this.#receive(JSON.parse(data));
+          },
+        });
       } catch (error) {
         // The reason is shown, and the loop tries again.
         if (!signal.aborted) this.#change({ link: { kind: 'closed', why: reasonOf(error) } });
@@ -106,9 +105,9 @@ export class LiveFeed {
     this.#change({ status });
     if (status.last !== null) this.#add([{ type: 'round', id: `round-${status.last.round}`, ...status.last }]);
     if (status.generation === this.#shownGeneration) return;
-    const [connections, generations] = await Promise.all([optional<Connections>('connections'), optional<object>('generations')]);
+    const [connections, generations] = await Promise.all([optional<Connections>('connections'), optional<Generations>('generations')]);
     this.#change({ connections });
-    this.#add(generationEvents(generations, status));
+    this.#add(eventsOf(generations, status));
     this.#shownGeneration = status.generation;
   }
 
@@ -131,14 +130,25 @@ async function optional<T>(path: string): Promise<T | null> {
   }
 }
 
-function generationEvents(answer: object | null, { last }: RefreshStatus): FeedEvent[] {
-  if (answer !== null && 'generations' in answer && Array.isArray(answer.generations)) {
-    const lines: readonly (GenerationLine & { readonly at: string })[] = answer.generations;
-    return lines.map((line) => ({ type: 'generation', id: `generation-${line.number}`, ...line }));
+/** What `GET /generations` answers, as far as the page shows it. */
+interface Generations {
+  readonly generations: readonly Omit<EventOf<'generation'>, 'id' | 'type' | 'previous'>[];
+  readonly decisions: readonly Omit<EventOf<'decision'>, 'id' | 'type'>[];
+}
+
+/** The history as the events that once told of it; the last swap alone where the service keeps none. */
+function eventsOf(history: Generations | null, { last, fingerprint, builtAt }: RefreshStatus): FeedEvent[] {
+  if (history !== null) {
+    const { generations, decisions } = history;
+    return [
+      ...generations.map((line) => ({ ...line, type: 'generation' as const, id: `generation-${line.number}`, previous: null })),
+      ...decisions.map((line) => ({ ...line, type: 'decision' as const, id: `decision-${line.fingerprint}` })),
+    ];
   }
-  if (last === null || last.outcome !== 'swapped') return [];
-  const { generation: number, at, trigger, changes, toolsets } = last;
-  return [{ type: 'generation', id: `generation-${number}`, at, number, trigger, changes, swapped: toolsets.swapped }];
+  if (last?.outcome !== 'swapped' || fingerprint === null || builtAt === null) return [];
+  const { generation: number, trigger, changes, toolsets } = last;
+  const what = { number, fingerprint, previous: null, trigger, changes, swapped: toolsets.swapped };
+  return [{ type: 'generation', id: `generation-${number}`, at: builtAt, ...what }];
 }
 
 function reasonOf(error: unknown): string {

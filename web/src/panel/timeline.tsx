@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { RoundRecord } from '../../../src/core/status.js';
-import type { Entry, EventOf, FeedEvent } from '../live/entries.js';
+import type { FeedEvent } from '../../../src/http/event-schemas.js';
+import type { Entry, EventOf } from '../live/entries.js';
 import { age, changesInWords } from '../text.js';
 import { GenerationDetails } from './generation-details.js';
 
