@@ -24,7 +24,8 @@ For a service that runs already, at its base URL:
   mcp-agent-api refresh URL [--toolset NAME] [--dry] [--expect FINGERPRINT] [--timeout SECONDS] [--json] [--token-file FILE]
       list the toolsets now and wait for the outcome; exit code 0 when what they offer is live, else 1.
       --dry says what would change; --expect waits until every replica serves that fingerprint; --timeout is 60 by default
-  The token is read from the file, or from MCP_AGENT_API_REFRESH_TOKEN (refresh only), MCP_AGENT_API_ADMIN_TOKEN or MCP_AGENT_API_TOKEN.
+  The token is read from the file, or else from MCP_AGENT_API_ADMIN_TOKEN, MCP_AGENT_API_TOKEN or MCP_AGENT_API_REFRESH_TOKEN;
+  refresh reads the last one first.
 
 For one MCP server (or an index, with the toolset's name):
   mcp-agent-api fingerprint URL [--name NAME] [--credential-headers a,b] [--timeout SECONDS] [--json]

@@ -70,7 +70,7 @@ export type FeedEvent = z.infer<typeof feedEventSchema>;
 /** The events by their type, with the fields that are printed. */
 export const feedEventSchemas = {
   round: roundSchema,
-  generation: z.looseObject({ generation: z.number().optional(), number: z.number().optional(), trigger: z.string().optional(), changes }),
+  generation: z.looseObject({ number: z.number(), trigger: z.string(), changes }),
   toolset: z.looseObject({ toolset: z.string(), from: z.string().nullish(), to: z.string(), code: z.string().nullish() }),
   missed: z.looseObject({ toolset: z.string() }),
   held: z.looseObject({ toolset: z.string(), fingerprint: z.string(), reason: z.string(), classes: names }),

@@ -56,8 +56,8 @@ function bodyOf(event: FeedEvent, paint: Paint): string[] {
     case 'generation': {
       const parsed = generation.safeParse(event);
       if (!parsed.success) return unknown(event);
-      const { trigger = '', changes } = parsed.data;
-      return [`${paint('green', `generation ${numberOf(event) ?? ''}`)} is live (${shownText(trigger)})`, ...changeLines(changes, paint)];
+      const { number, trigger, changes } = parsed.data;
+      return [`${paint('green', `generation ${number}`)} is live (${shownText(trigger)})`, ...changeLines(changes, paint)];
     }
     case 'toolset': {
       const parsed = toolset.safeParse(event);
@@ -105,7 +105,7 @@ function bodyOf(event: FeedEvent, paint: Paint): string[] {
 /** The number of the generation that an event announces; undefined for any other event. */
 export function numberOf(event: FeedEvent): number | undefined {
   const parsed = event.type === 'generation' ? feedEventSchemas.generation.safeParse(event) : undefined;
-  return parsed?.data?.number ?? parsed?.data?.generation;
+  return parsed?.data?.number;
 }
 
 function unknown({ type }: FeedEvent): string[] {

@@ -66,7 +66,7 @@ async function* read(body: ReadableStream<Uint8Array>, { signal, silent, clock }
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw new CommandFailure('away', 'The stream of events broke.', error);
+    throw new CommandFailure('away', 'The stream of events broke.', { cause: error });
   } finally {
     cancel();
   }

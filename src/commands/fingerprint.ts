@@ -6,7 +6,7 @@ import { openSession } from '../mcp/session.js';
 import { readIndex, readSiblingHealth } from '../mcp/toolset-index.js';
 import type { FingerprintArguments } from './arguments.js';
 import { shownNames, shownText } from './shown-text.js';
-import { type CommandContext, CommandFailure } from './terminal.js';
+import { type CommandContext, CommandFailure, limitTime } from './terminal.js';
 
 /** The name of a toolset whose `MCP_URL` is no index (CONTRACT.md 3.13). It is no part of the fingerprint. */
 const SINGLE_TOOLSET = 'server';
@@ -20,12 +20,10 @@ const UNHEARD: SessionEvents = { signal: () => undefined, status: () => undefine
  */
 export async function printFingerprint(options: FingerprintArguments, context: CommandContext): Promise<number> {
   const { terminal, clock } = context;
-  const overdue = new AbortController();
-  const cancel = clock.after(options.timeoutSeconds * 1_000, () => overdue.abort());
-  const signal = AbortSignal.any([context.signal, overdue.signal]);
+  const limit = limitTime(clock, options.timeoutSeconds * 1_000, context.signal);
   try {
-    const endpoint = await findEndpoint(options, { context, signal });
-    const listed = await listOnce(endpoint, { context, signal });
+    const endpoint = await findEndpoint(options, { context, signal: limit.signal });
+    const listed = await listOnce(endpoint, { context, signal: limit.signal });
     if (options.json) terminal.out(JSON.stringify(asJson(listed)));
     else {
       terminal.out(listed.snapshot.fingerprint);
@@ -33,13 +31,13 @@ export async function printFingerprint(options: FingerprintArguments, context: C
     }
     return 0;
   } catch (error) {
-    if (overdue.signal.aborted) terminal.note(`${shownText(options.url)} was not listed within ${options.timeoutSeconds} s.`);
+    if (limit.isOver) terminal.note(`${shownText(options.url)} was not listed within ${options.timeoutSeconds} s.`);
     else if (error instanceof CodedError) terminal.note(`${error.code}: ${shownText(error.message)}`);
     else if (error instanceof CommandFailure) terminal.note(error.message);
     else if (!context.signal.aborted) throw error;
     return 1;
   } finally {
-    cancel();
+    limit.cancel();
   }
 }
 

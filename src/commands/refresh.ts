@@ -4,7 +4,7 @@ import { judgeRound, whoWaits } from './refresh-verdict.js';
 import { dryRunLines, roundLines } from './round-text.js';
 import { Service } from './service.js';
 import { painter } from './shown-text.js';
-import { type CommandContext, CommandFailure, pause } from './terminal.js';
+import { type CommandContext, CommandFailure, limitTime, pause } from './terminal.js';
 import { findToken } from './token.js';
 
 /** How long to wait before asking again whether every replica serves what is expected. */
@@ -18,23 +18,21 @@ const TOKENS = ['MCP_AGENT_API_REFRESH_TOKEN', 'MCP_AGENT_API_ADMIN_TOKEN', 'MCP
  */
 export async function refresh(options: RefreshArguments, context: CommandContext): Promise<number> {
   const { terminal, clock, env } = context;
-  const overdue = new AbortController();
-  const cancel = clock.after(options.timeoutSeconds * 1_000, () => overdue.abort());
+  const limit = limitTime(clock, options.timeoutSeconds * 1_000, context.signal);
   const progress: Progress = { waitingFor: undefined };
   try {
     const service = new Service({ url: options.url, token: findToken({ env, variables: TOKENS, file: options.tokenFile }) });
-    const signal = AbortSignal.any([context.signal, overdue.signal]);
-    const task: Task = { options, context, service, signal, progress };
+    const task: Task = { options, context, service, signal: limit.signal, progress };
     return options.dry ? await tryOnce(task) : await refreshUntilServed(task);
   } catch (error) {
-    if (overdue.signal.aborted) {
+    if (limit.isOver) {
       const reason = progress.waitingFor === undefined ? '' : ` Last seen: ${progress.waitingFor}`;
       terminal.note(`Not done after ${options.timeoutSeconds} s.${reason}`);
     } else if (error instanceof CommandFailure) terminal.note(error.message);
     else if (!context.signal.aborted) throw error;
     return 1;
   } finally {
-    cancel();
+    limit.cancel();
   }
 }
 

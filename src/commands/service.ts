@@ -73,7 +73,7 @@ export class Service {
     if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token}`);
     const response = await fetch(new URL(path, this.#base), { ...init, headers }).catch((error: unknown) => {
       if (init.signal?.aborted) throw init.signal.reason;
-      throw new CommandFailure('away', `The service at ${this.url} cannot be reached${reasonOf(error)}.`, error);
+      throw new CommandFailure('away', `The service at ${this.url} cannot be reached${reasonOf(error)}.`, { cause: error });
     });
     if (response.ok) return response;
     throw await refusal(response);
@@ -83,11 +83,13 @@ export class Service {
     const response = await this.request(path, init);
     const answer: unknown = await response.json().catch((error: unknown) => {
       if (init.signal?.aborted) throw init.signal.reason;
-      throw new CommandFailure('away', `The answer of ${this.url} was not complete, or is no JSON.`, error);
+      throw new CommandFailure('away', `The answer of ${this.url} was not complete, or is no JSON.`, { cause: error });
     });
     const parsed = schema.safeParse(answer);
     if (parsed.success) return parsed.data;
-    throw new CommandFailure('refused', `What answers at ${this.url} is no mcp-agent-api, or one of another version.`, parsed.error);
+    throw new CommandFailure('refused', `What answers at ${this.url} is no mcp-agent-api, or one of another version.`, {
+      cause: parsed.error,
+    });
   }
 }
 
@@ -104,6 +106,7 @@ async function refusal(response: Response): Promise<CommandFailure> {
   return new CommandFailure(
     status >= 500 || BUSY.has(status) ? 'away' : 'refused',
     `The service answered ${status}${shown === '' ? '' : `: ${shown}`}${hint}`,
+    { status },
   );
 }
 

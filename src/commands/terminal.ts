@@ -25,11 +25,14 @@ export interface CommandContext {
 export class CommandFailure extends Error {
   /** `away`: nothing answered, or a 5xx; the same request may succeed later. `refused`: it will not. */
   readonly kind: 'away' | 'refused';
+  /** The HTTP status that was answered, if one was. */
+  readonly status: number | undefined;
 
-  constructor(kind: CommandFailure['kind'], message: string, cause?: unknown) {
+  constructor(kind: CommandFailure['kind'], message: string, { cause, status }: { cause?: unknown; status?: number } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'CommandFailure';
     this.kind = kind;
+    this.status = status;
   }
 }
 
@@ -47,4 +50,26 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
     };
     signal.addEventListener('abort', giveUp, { once: true });
   });
+}
+
+export interface TimeLimit {
+  /** Aborted when the outer signal is, or when the time is over. */
+  readonly signal: AbortSignal;
+  /** Whether the time is over. */
+  readonly isOver: boolean;
+  /** Lifts the limit. */
+  cancel(): void;
+}
+
+/** Bounds what is done with the signal to `limitMs`. */
+export function limitTime(clock: Clock, limitMs: number, outer: AbortSignal): TimeLimit {
+  const over = new AbortController();
+  const cancel = clock.after(limitMs, () => over.abort());
+  return {
+    signal: AbortSignal.any([outer, over.signal]),
+    cancel,
+    get isOver() {
+      return over.signal.aborted;
+    },
+  };
 }

@@ -20,7 +20,7 @@ export function findToken({ env, variables, file }: TokenSource): string | undef
     token = readFileSync(file, 'utf8').trim();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new CommandFailure('refused', `The token file ${JSON.stringify(file)} cannot be read (${code}).`, error);
+    throw new CommandFailure('refused', `The token file ${JSON.stringify(file)} cannot be read (${code}).`, { cause: error });
   }
   if (!/^\S+$/.test(token)) throw new CommandFailure('refused', `The token file ${JSON.stringify(file)} does not hold one token.`);
   return token;

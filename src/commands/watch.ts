@@ -1,17 +1,25 @@
-import type { FeedEvent, Status } from './answers.js';
+import type { Clock } from '../core/ports.js';
+import type { FeedEvent, GenerationDetail, Status } from './answers.js';
 import type { WatchArguments } from './arguments.js';
 import { diffLines, eventLines, numberOf, statusLines } from './event-text.js';
 import { openFeed } from './feed.js';
 import { Service } from './service.js';
 import { type Paint, painter } from './shown-text.js';
-import { type CommandContext, CommandFailure, pause } from './terminal.js';
+import { type CommandContext, CommandFailure, limitTime, pause } from './terminal.js';
 import { findToken } from './token.js';
 
-const TOKENS = ['MCP_AGENT_API_ADMIN_TOKEN', 'MCP_AGENT_API_TOKEN'];
+const TOKENS = ['MCP_AGENT_API_ADMIN_TOKEN', 'MCP_AGENT_API_TOKEN', 'MCP_AGENT_API_REFRESH_TOKEN'];
 
 /** How long to wait before connecting again: doubling, and from the start again after a connection that worked. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
+
+/** How long the service may take to answer. */
+const ANSWER_MS = 10_000;
+
+/** A generation is live before it is recorded, so its diff is asked for again a few times. */
+const DIFF_TRIES = 5;
+const DIFF_WAIT_MS = 200;
 
 /**
  * Follows a service until the user ends it: the status first, then every event. A connection that breaks is opened again for ever, and goes on
@@ -62,12 +70,14 @@ interface Follow {
 /** One connection, to its end. Returns why it ended; undefined when the service ended it. */
 async function follow(state: Following, { service, print, context }: Follow): Promise<CommandFailure | undefined> {
   const { clock } = context;
-  const over = new AbortController();
-  const signal = AbortSignal.any([context.signal, over.signal]);
+  const ended = new AbortController();
+  const connecting = limitTime(clock, ANSWER_MS, AbortSignal.any([context.signal, ended.signal]));
+  const { signal } = connecting;
   try {
     // The stream is open before the status is read, so that no event between the two is lost.
     const feed = await openFeed({ service, clock, lastEventId: state.lastEventId, signal });
     const status = await service.status(signal);
+    connecting.cancel();
     print.status(status);
     state.connected = true;
     state.waitMs = FIRST_WAIT_MS;
@@ -78,9 +88,12 @@ async function follow(state: Following, { service, print, context }: Follow): Pr
     return undefined;
   } catch (error) {
     if (error instanceof CommandFailure) return error;
+    // A socket that was kept from before may be dead without anybody having been told; the next try gets a new one.
+    if (connecting.isOver) return new CommandFailure('away', `The service at ${service.url} does not answer.`, { cause: error });
     throw error;
   } finally {
-    over.abort();
+    connecting.cancel();
+    ended.abort();
   }
 }
 
@@ -92,7 +105,7 @@ function jsonPrinter({ terminal }: CommandContext): Printer {
   };
 }
 
-function textPrinter({ terminal, signal }: CommandContext, service: Service): Printer {
+function textPrinter({ terminal, clock, signal }: CommandContext, service: Service): Printer {
   const paint: Paint = painter(terminal.colours);
   const write = (lines: readonly string[]): void => {
     for (const line of lines) terminal.out(line);
@@ -102,13 +115,31 @@ function textPrinter({ terminal, signal }: CommandContext, service: Service): Pr
     async event(event) {
       write(eventLines(event, paint));
       const number = numberOf(event);
-      if (number === undefined) return;
-      try {
-        write(diffLines(await service.generation(number, signal), paint));
-      } catch (error) {
-        // The diff is an addition to what was printed already; a generation that is not recorded, or not yet, has none.
-        if (!(error instanceof CommandFailure)) throw error;
-      }
+      const detail = number === undefined ? undefined : await findGeneration(number, { service, clock, signal });
+      if (detail !== undefined) write(diffLines(detail, paint));
     },
   };
+}
+
+interface Finding {
+  readonly service: Service;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** What a generation changed; undefined where that cannot be had. It is an addition to what was printed already. */
+async function findGeneration(number: number, { service, clock, signal }: Finding): Promise<GenerationDetail | undefined> {
+  for (let tries = 1; ; tries += 1) {
+    const limit = limitTime(clock, ANSWER_MS, signal);
+    try {
+      return await service.generation(number, limit.signal);
+    } catch (error) {
+      if (signal.aborted || !(error instanceof CommandFailure || limit.isOver)) throw error;
+      // A toolset's token may not read definitions, and a host need not keep any.
+      if (!(error instanceof CommandFailure) || error.status !== 404 || tries === DIFF_TRIES) return undefined;
+    } finally {
+      limit.cancel();
+    }
+    await pause(clock, DIFF_WAIT_MS, signal);
+  }
 }
