@@ -20,13 +20,13 @@ const MEANINGS: Readonly<Record<string, string>> = {
   rejected: 'no agent could be built, and the live one stays',
   'would-swap': 'a refresh would make the new tools live',
   'would-hold': 'what differs would wait for a review',
-  failed: 'a list failed; a refresh would change nothing',
+  failed: 'a list failed, and a refresh would change nothing',
 };
 
 /** A round's record in plain words, one thought a line. */
 export function roundLines({ outcome, trigger, generation, round, durationMs, toolsets, changes, error }: Round, paint: Paint): string[] {
   return [
-    `${paintOutcome(outcome, paint)} round ${round} (${shownText(trigger)}, ${durationMs} ms), generation ${generation}`,
+    `${paintOutcome(outcome, paint)}; round ${round} (${shownText(trigger)}, ${durationMs} ms), generation ${generation}`,
     ...namesLine('listed', toolsets.listed),
     ...changeLines(changes, paint),
     ...namesLine('waiting, not live yet', toolsets.held),
@@ -39,7 +39,7 @@ export function roundLines({ outcome, trigger, generation, round, durationMs, to
 /** The answer of a dry run in plain words. */
 export function dryRunLines({ outcome, toolsets, changes }: DryRun, paint: Paint): string[] {
   return [
-    `${paintOutcome(outcome, paint)} (dry run, nothing was changed)`,
+    `${paintOutcome(outcome, paint)} (dry run: nothing was changed)`,
     ...toolsets.map(({ name, outcome: own, classes, error }) => {
       const about = classes.length === 0 ? '' : ` (${shownNames(classes)})`;
       return `  ${shownText(name)}: ${shownText(own)}${about}${error ? `, ${errorText(error)}` : ''}`;
@@ -66,10 +66,10 @@ export function errorText(error: NonNullable<Round['error']>): string {
   return `${shownText(error.code)}${where}${error.message === undefined ? '' : `: ${shownText(error.message)}`}`;
 }
 
-export function paintOutcome(outcome: string, paint: Paint): string {
+function paintOutcome(outcome: string, paint: Paint): string {
   const meaning = MEANINGS[outcome];
   const word = shownText(outcome);
-  return `${paint(STYLES[outcome] ?? 'bold', word)}${meaning === undefined ? '' : `: ${meaning};`}`;
+  return `${paint(STYLES[outcome] ?? 'bold', word)}${meaning === undefined ? '' : `: ${meaning}`}`;
 }
 
 function namesLine(label: string, names: readonly string[]): string[] {

@@ -22,6 +22,12 @@ async function startQuiet() {
   return { kb, web, fleet: await startFleet({ kb: kb.url, web: web.url }, { env: QUIET }) };
 }
 
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mcp-agent-api-command-'));
+  onCleanup(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
 test('a change is live when the command ends with 0, and it says what changed', async () => {
   const { kb, fleet } = await startQuiet();
   kb.setTools([tool('search', 'New.'), tool('read', 'Reads.')], { notify: false });
@@ -97,6 +103,51 @@ test('with --expect a fingerprint that never comes ends with 1 when the time is 
   expect(command.notes.at(-1)).toMatch(/^Not done after 0\.7 s\. Last seen: .+, not sha256-0+\.$/);
 });
 
+test('--dry says what would change and changes nothing; --expect compares with what the service sees', async () => {
+  const { kb, fleet } = await startQuiet();
+  kb.setTools([tool('search', 'New.'), tool('read', 'Reads.')], { notify: false });
+  const dry = run(['refresh', fleet.baseUrl, '--toolset', 'kb', '--dry'], asKb);
+  expect(await dry.ended).toBe(0);
+  expect(dry.out).toEqual([
+    'would-swap: a refresh would make the new tools live (dry run: nothing was changed)',
+    '  kb: would-swap (added, text)',
+    '  + read',
+    '  ~ search',
+  ]);
+  expect(await fleet.shown()).toEqual({ search: 'Old.', open: 'Opens.' });
+
+  const fingerprint = run(['fingerprint', kb.url]);
+  await fingerprint.ended;
+  const argv = ['refresh', fleet.baseUrl, '--toolset', 'kb', '--dry', '--expect'];
+  expect(await run([...argv, fingerprint.out[0] ?? ''], asKb).ended).toBe(0);
+  const other = run([...argv, `sha256-${'0'.repeat(64)}`], asKb);
+  expect(await other.ended).toBe(1);
+  expect(other.notes).toEqual([expect.stringContaining('another fingerprint')]);
+  await kb.kill();
+  const failed = run(['refresh', fleet.baseUrl, '--toolset', 'kb', '--dry'], asKb);
+  expect(await failed.ended).toBe(1);
+  expect(failed.out[0]).toMatch(/^failed: /);
+});
+
+test('a change that waits for a review ends the command with 1', async () => {
+  const kb = await startSdkToolset({ era: 'stateless', tools: [tool('search', 'Old.')] });
+  const folder = await temporaryFolder();
+  const review = {
+    MCP_AGENT_API_REVIEW: 'kb',
+    MCP_AGENT_API_REVIEW_FIRST: 'trust',
+    MCP_AGENT_CHECKPOINT: `sqlite:${join(folder, 'store')}`,
+  };
+  const fleet = await startFleet({ kb: kb.url }, { env: { ...QUIET, ...review } });
+  kb.setTools([tool('search', 'New.')], { notify: false });
+  const dry = run(['refresh', fleet.baseUrl, '--toolset', 'kb', '--dry'], asKb);
+  expect([await dry.ended, dry.out[0]?.split(':')[0]]).toEqual([1, 'would-hold']);
+  const command = run(['refresh', fleet.baseUrl, '--toolset', 'kb'], asKb);
+  expect(await command.ended).toBe(1);
+  expect(command.out[0]).toMatch(/^held: /);
+  expect(command.out).toContain('  waiting, not live yet: kb');
+  expect(await fleet.shown()).toEqual({ search: 'Old.' });
+});
+
 test('a service that does not answer in time ends the command with 1', async () => {
   const kb = await startRawToolset({ tools: [tool('search', 'Old.')] });
   const fleet = await startFleet({ kb: kb.url }, { env: QUIET });
@@ -126,8 +177,7 @@ test('says which service cannot be reached, which token is missing, and which to
 
 test('the token is read from a file, or from the first variable that is set', async () => {
   const { fleet } = await startQuiet();
-  const folder = await mkdtemp(join(tmpdir(), 'mcp-agent-api-token-'));
-  onCleanup(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   await writeFile(join(folder, 'token'), 'kb-token\n');
   const argv = ['refresh', fleet.baseUrl, '--toolset', 'kb'];
   const wrong = { MCP_AGENT_API_REFRESH_TOKEN: 'wrong', MCP_AGENT_API_ADMIN_TOKEN: 'admin-token' };
