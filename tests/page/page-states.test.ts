@@ -112,7 +112,10 @@ test('on a phone one half is shown at a time, and nothing is wider than the scre
   const index = await startIndex({ 'orders-with-a-rather-long-name-of-its-own': orders.url });
   const { baseUrl } = await startService({ pageFolder, mcpUrl: index.url });
   const { page } = await openTab(browser, baseUrl, { viewport: { width: 360, height: 740 } });
-  const overflow = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  const overflow = () =>
+    page.evaluate(
+      'Math.max(...[document.documentElement, ...document.querySelectorAll(".turns, .service")].map((it) => it.scrollWidth - it.clientWidth))',
+    );
   await ask(page, QUESTION);
   await page.getByText('On its way').last().waitFor();
   expect(await overflow()).toBe(0);

@@ -4,6 +4,7 @@ import { startIndex } from '../support/index-server.js';
 import { startSdkToolset } from '../support/sdk-toolset.js';
 import { openTab, startBrowser } from './browser.js';
 import { buildPage } from './built-page.js';
+import { enterAdminToken, startWithHeldChange } from './held-change.js';
 import { startDemoService, startService } from './service.js';
 
 /** Where the pictures go; `npm run screenshots` runs this file with jest's means, on the same parts as the tests. */
@@ -49,7 +50,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     await ask(page, 'Which places are near Vienna?');
 
     await page.frameLocator('iframe').getByText('Prague').first().waitFor();
-    await page.getByText('places', { exact: true }).click();
+    await page.locator('.toolset').getByText('places', { exact: true }).click();
     await page.screenshot({ path: `${FOLDER}/view-${colorScheme}.png` });
   });
 
@@ -69,7 +70,16 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     const service = await startService({ pageFolder, mcpUrl: index.url });
     await orders.kill();
     const { page } = await openTab(browser, service.baseUrl, { colorScheme, viewport: DESKTOP });
-    await page.getByText('failing', { exact: true }).waitFor();
+    await page.locator('.toolset').getByText('failing', { exact: true }).waitFor();
     await page.screenshot({ path: `${FOLDER}/failing-${colorScheme}.png` });
+  });
+
+  test('a change that waits for a decision', async () => {
+    const { page, waiting } = await startWithHeldChange(browser, pageFolder, { colorScheme, viewport: DESKTOP });
+    await waiting.getByRole('button', { name: 'Show the change' }).click();
+    await enterAdminToken(page);
+    await waiting.getByRole('button', { name: 'Show the change' }).click();
+    await waiting.locator('ins').first().waitFor();
+    await page.screenshot({ path: `${FOLDER}/review-${colorScheme}.png` });
   });
 });

@@ -38,7 +38,7 @@ export function App({ conversation, feed }: AppProps) {
           {status !== null && generation > 0 && status.builtAt !== null && (
             <>
               <strong>Generation {generation}</strong>
-              <span className="quiet since">{`since ${age(status.builtAt, now)}`.replace('since now', 'just now')}</span>
+              <span className="quiet since">built {age(status.builtAt, now)}</span>
             </>
           )}
           {status !== null && generation === 0 && 'No generation yet'}

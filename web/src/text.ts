@@ -28,7 +28,7 @@ export function changesInWords({ added, removed, changed }: CatalogChanges): str
 /** How long ago something was, in its largest unit. */
 export function age(at: string, now: number): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1_000));
-  if (seconds < 3) return 'now';
+  if (seconds < 3) return 'just now';
   if (seconds < 90) return `${seconds} s ago`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min ago`;
   if (seconds < 36 * 3_600) return `${Math.round(seconds / 3_600)} h ago`;

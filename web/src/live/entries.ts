@@ -25,17 +25,24 @@ export function entryOf(event: FeedEvent): Entry {
   }
 }
 
-/** Adds lines, newest first. A line that is there already stays; rounds that swapped are told by their generation. */
+/** A round that swapped is told by its generation. That a toolset is being connected to is only worth its mark in the list of toolsets. */
+function isTold(event: FeedEvent): boolean {
+  if (event.type === 'round') return event.outcome !== 'swapped';
+  return event.type !== 'toolset' || event.to !== 'connecting';
+}
+
+/** Adds lines, newest first. A line that is there already stays. */
 export function withEvents(entries: readonly Entry[], events: readonly FeedEvent[]): readonly Entry[] {
   const known = new Set(entries.map(({ key }) => key));
   const added: Entry[] = [];
   for (const event of events) {
-    if (event.type === 'round' && event.outcome === 'swapped') continue;
+    if (!isTold(event)) continue;
     const entry = entryOf(event);
     if (known.has(entry.key)) continue;
     known.add(entry.key);
     added.push(entry);
   }
   if (added.length === 0) return entries;
-  return [...added, ...entries].sort((a, b) => Date.parse(b.event.at) - Date.parse(a.event.at)).slice(0, ENTRIES_KEPT);
+  // Of two lines of the same millisecond, the one that arrived later stands above.
+  return [...added.reverse(), ...entries].sort((a, b) => Date.parse(b.event.at) - Date.parse(a.event.at)).slice(0, ENTRIES_KEPT);
 }

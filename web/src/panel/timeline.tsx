@@ -77,6 +77,13 @@ const TRIGGERS: Readonly<Record<RoundRecord['trigger'], string>> = {
   replica: 'a hint from a replica',
 };
 
+const WAITS: Readonly<Record<EventOf<'held'>['reason'], string>> = {
+  empty: ': its list is suddenly empty',
+  flapping: ': it changes too often',
+  rejected: ': no agent can be built with it',
+  review: ' for a decision',
+};
+
 function wordsFor(event: Exclude<FeedEvent, { type: 'generation' }>): ReactNode {
   switch (event.type) {
     case 'round':
@@ -102,7 +109,7 @@ function wordsFor(event: Exclude<FeedEvent, { type: 'generation' }>): ReactNode 
     case 'held':
       return (
         <>
-          A change of <b>{event.toolset}</b> waits: {event.reason}
+          A change of <b>{event.toolset}</b> waits{WAITS[event.reason]}
         </>
       );
     case 'decision':
@@ -153,7 +160,7 @@ function markOf(event: FeedEvent): 'new' | 'bad' | 'waits' | 'minor' {
     case 'generation':
       return 'new';
     case 'round':
-      return event.outcome === 'aborted' || event.outcome === 'rejected' ? 'bad' : event.outcome === 'held' ? 'waits' : 'minor';
+      return event.outcome === 'aborted' || event.outcome === 'rejected' ? 'bad' : 'minor';
     case 'toolset':
       return event.to === 'failing' ? 'bad' : 'minor';
     case 'missed':
