@@ -30,6 +30,8 @@ export async function startBrowser(): Promise<Browser> {
 export async function openTab(browser: Browser, baseUrl: string, options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await browser.newContext(options);
   onCleanup(() => context.close());
+  // Less than a test may take, so that a wait in vain is reported as what it waited for.
+  context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

@@ -1,6 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { startIndex } from '../support/index-server.js';
 import { startSdkToolset } from '../support/sdk-toolset.js';
+import type { CallContext } from '../support/toolset-parts.js';
+import { until } from '../support/until.js';
 import { openTab, startBrowser } from './browser.js';
 import { buildPage } from './built-page.js';
 import { startService } from './service.js';
@@ -83,6 +85,39 @@ test('where the service wants a token, the page asks for it until it is the righ
   await toolsetItem(page, 'orders').getByText('watching', { exact: true }).waitFor();
   await ask(page, QUESTION);
   await page.getByText('On its way.').last().waitFor();
+});
+
+test('an answer can be stopped; its question stays, the next one is answered, and a new conversation is empty', async () => {
+  let isStuck = true;
+  let cancelled = 0;
+  const stuck = (_args: unknown, { signal }: CallContext): Promise<string> | string =>
+    isStuck
+      ? new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            cancelled += 1;
+            reject(new Error('cancelled'));
+          });
+        })
+      : 'On its way.';
+  const orders = await startSdkToolset({ era: 'modern', tools: [{ ...findOrder(''), run: stuck }] });
+  const index = await startIndex({ orders: orders.url });
+  const { baseUrl } = await startService({ pageFolder, mcpUrl: index.url });
+  const { page, complaints } = await openTab(browser, baseUrl);
+  const turn = (number: number) => page.getByRole('article').nth(number - 1);
+
+  await ask(page, QUESTION);
+  await turn(1).getByText('calling').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await turn(1).getByText('Stopped.').waitFor();
+  await until(() => cancelled === 1, { what: 'the tool call to be cancelled' });
+
+  isStuck = false;
+  await ask(page, 'Where is my other order?');
+  await turn(2).getByText('On its way.').last().waitFor();
+  await turn(1).getByText('Stopped.').waitFor();
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  expect(await page.getByRole('article').count()).toBe(0);
+  expect(complaints).toEqual([]);
 });
 
 test('the whole page can be used by keyboard', async () => {

@@ -27,7 +27,10 @@ export class Conversation {
       runs.set(id, { ...known, ...part });
       if (agent === this.#agent) this.#show(agent.messages);
     };
-    const isRunning = () => runs.get(id)?.state.kind === 'running';
+    // What was stopped stays stopped, whatever the stream says of its end.
+    const end = (state: RunFacts['state']) => {
+      if (runs.get(id)?.state.kind === 'running') note({ state });
+    };
     agent.addMessage({ id, role: 'user', content: question });
     agent.headers = runHeaders();
     this.isRunning.set(true);
@@ -38,14 +41,14 @@ export class Conversation {
         {
           onRunStartedEvent: ({ event }) => note(factsIn(event)),
           onMessagesChanged: ({ messages }) => this.#showOf(agent, messages),
-          onRunFinishedEvent: () => note({ state: { kind: 'finished' } }),
-          onRunErrorEvent: ({ event }) => note({ state: { kind: 'failed', code: event.code ?? 'run_failed', message: event.message } }),
+          onRunFinishedEvent: () => end({ kind: 'finished' }),
+          onRunErrorEvent: ({ event }) => end({ kind: 'failed', code: event.code ?? 'run_failed', message: event.message }),
         },
       );
-      if (isRunning()) note({ state: { kind: 'stopped' } });
+      end({ kind: 'stopped' });
     } catch (error) {
       // Whatever went wrong is shown with the question; the conversation can go on.
-      if (isRunning()) note({ state: failureOf(error) });
+      end(failureOf(error));
     } finally {
       if (agent === this.#agent) this.isRunning.set(false);
     }

@@ -70,7 +70,7 @@ function HeldChange({ toolset: { name, held }, onDecided, now }: HeldChangeProps
   return (
     <div className="held-change">
       <p>
-        <b>{name}</b> <span className="quiet">came {age(since, now)}</span>
+        <b>{name}</b> <span className="quiet">first seen {age(since, now)}</span>
       </p>
       <p>{REASONS[reason]}</p>
       {classes.length > 0 && <p className="quiet">It concerns: {classes.join(', ')}</p>}
