@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import express from 'express';
 import { buildAgent } from '../../src/agent/build-agent.js';
-import { openCheckpointing } from '../../src/store/checkpointing.js';
 import { createModel } from '../../src/agent/model.js';
 import { createRouter } from '../../src/http/router.js';
+import { openCheckpointing } from '../../src/store/checkpointing.js';
 import { bodyOf, serveLoopback } from '../support/loopback-server.js';
 import { runVerifiedTurn } from '../support/run-client.js';
 import { startTooling } from './agent-host.js';
