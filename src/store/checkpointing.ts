@@ -4,27 +4,34 @@ import { LocalRunLocks } from '../agent/run-lock.js';
 import type { Logger } from '../core/ports.js';
 import { systemClock } from '../system-clock.js';
 import { openStore } from './open-store.js';
-
-/** A saver for threads alone, for a host that builds its agent itself (CONTRACT.md 12.1). */
-export interface Checkpointing {
-  /** One saver for all agents (CONTRACT.md 2.4). */
-  readonly saver: BaseCheckpointSaver;
-  close(): Promise<void>;
-}
+import type { Store } from './store.js';
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Opens the store that MCP_AGENT_CHECKPOINT names. Rejects as {@link openStore} does. */
-export async function openCheckpointing(
-  location: string,
-  { maxThreads, logger = silent }: { maxThreads?: number; logger?: Logger } = {},
-): Promise<Checkpointing> {
-  const store = await openStore(location, {
-    clock: systemClock,
-    logger,
-    instance: hostname(),
-    localLocks: new LocalRunLocks(systemClock),
-    maxThreads,
-  });
-  return { saver: store.saver, close: () => store.close() };
+/** A saver for threads alone, for a host that builds its agent itself (CONTRACT.md 12.1). */
+export class Checkpointing {
+  /** One saver for all agents, so that threads outlive them (CONTRACT.md 2.4). */
+  readonly saver: BaseCheckpointSaver;
+  readonly #store: Store;
+
+  private constructor(store: Store) {
+    this.saver = store.saver;
+    this.#store = store;
+  }
+
+  /**
+   * Opens the store that `MCP_AGENT_CHECKPOINT` would name: `memory`, `sqlite:PATH` or `postgres://…`. Rejects as {@link openStore} does:
+   * with one line when the driver is missing or the database cannot be reached.
+   */
+  static async open(
+    location: string,
+    { maxThreads, logger = silent }: { readonly maxThreads?: number; readonly logger?: Logger } = {},
+  ): Promise<Checkpointing> {
+    const localLocks = new LocalRunLocks(systemClock);
+    return new Checkpointing(await openStore(location, { clock: systemClock, logger, instance: hostname(), localLocks, maxThreads }));
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
 }

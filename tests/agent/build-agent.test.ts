@@ -6,7 +6,7 @@ import { assembleCatalog } from '../../src/core/catalog.js';
 import { fingerprint } from '../../src/core/fingerprint.js';
 import type { Sessions } from '../../src/core/ports.js';
 import { takeSnapshot } from '../../src/core/snapshot.js';
-import { openCheckpointing } from '../../src/store/checkpointing.js';
+import { Checkpointing } from '../../src/store/checkpointing.js';
 
 const sessions: Sessions = { call: async () => ({ content: [], isError: false }) };
 
@@ -23,7 +23,7 @@ function catalogOf(toolsets: { name: string; tools: { name: string; description?
 
 async function builder() {
   const model = await createModel({ model: 'openai:m', apiKey: 'k' });
-  const { saver } = await openCheckpointing('memory');
+  const { saver } = await Checkpointing.open('memory');
   return { model, checkpointer: saver, sessions };
 }
 
@@ -92,7 +92,7 @@ test('instructions follow the prompt under their toolsets, cleaned of hidden tex
 });
 
 test('only the newest threads are kept in memory', async () => {
-  const { saver } = await openCheckpointing('memory', { maxThreads: 2 });
+  const { saver } = await Checkpointing.open('memory', { maxThreads: 2 });
   const model = await createModel({ model: 'openai:m', apiKey: 'k' });
   const { graph } = buildAgent({ catalog: catalogOf([]), sessions, model, checkpointer: saver });
   const at = (threadId: string) => ({ configurable: { thread_id: threadId } });

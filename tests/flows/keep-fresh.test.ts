@@ -6,11 +6,11 @@ import {
   type AgentOfGeneration,
   type AgentSlot,
   buildAgent,
+  Checkpointing,
   createModel,
   createRouter,
   type KeepFreshOptions,
   keepFresh,
-  openCheckpointing,
   refreshSeconds,
 } from '../../src/index.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -32,7 +32,7 @@ async function startHost({ everySeconds = EVERY_SECONDS }: { everySeconds?: numb
   onCleanup(() => client.close());
   const provider = await startModelServer({ strict: true });
   const model = await createModel({ model: 'openai:test-model', apiKey: 'test-key', baseUrl: provider.baseUrl, maxRetries: 0 });
-  const { saver } = await openCheckpointing('memory');
+  const { saver } = await Checkpointing.open('memory');
 
   let builds = 0;
   const build = async (): Promise<AgentOfGeneration> => {

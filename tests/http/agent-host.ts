@@ -13,7 +13,7 @@ import type { RefreshStatus, RoundRecord } from '../../src/core/status.js';
 import type { JsonObject } from '../../src/core/tool.js';
 import { createRouter, type RouterOptions } from '../../src/http/router.js';
 import { GenerationSlot } from '../../src/refresh/slot.js';
-import { openCheckpointing } from '../../src/store/checkpointing.js';
+import { Checkpointing } from '../../src/store/checkpointing.js';
 import { systemClock } from '../../src/system-clock.js';
 import { onCleanup } from '../support/cleanup.js';
 import { serveLoopback } from '../support/loopback-server.js';
@@ -119,7 +119,7 @@ async function modelFor({ baseUrl }: ModelServer, streaming: boolean) {
 }
 
 async function openMemory(): Promise<BaseCheckpointSaver> {
-  const { saver, close } = await openCheckpointing('memory');
+  const { saver, close } = await Checkpointing.open('memory');
   onCleanup(close);
   return saver;
 }

@@ -3,7 +3,7 @@ import express from 'express';
 import { buildAgent } from '../../src/agent/build-agent.js';
 import { createModel } from '../../src/agent/model.js';
 import { createRouter } from '../../src/http/router.js';
-import { openCheckpointing } from '../../src/store/checkpointing.js';
+import { Checkpointing } from '../../src/store/checkpointing.js';
 import { bodyOf, serveLoopback } from '../support/loopback-server.js';
 import { runVerifiedTurn } from '../support/run-client.js';
 import { startTooling } from './agent-host.js';
@@ -34,7 +34,7 @@ test('a provider that repeats its ids and leaves out those of tool calls damages
   const provider = await startCarelessProvider();
   const { sessions, catalog } = await startTooling([{ name: 'kb', tools: [{ name: 'search', run: () => 'found' }] }]);
   const model = await createModel({ model: 'openai:m', apiKey: 'k', baseUrl: provider.baseUrl });
-  const { saver } = await openCheckpointing('memory');
+  const { saver } = await Checkpointing.open('memory');
   const agent = buildAgent({ catalog: await catalog(), sessions, model, checkpointer: saver });
   const app = express().use(createRouter(() => agent));
   const { origin } = await serveLoopback((req, res) => app(req, res));
