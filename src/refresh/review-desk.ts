@@ -182,7 +182,9 @@ export class ReviewDesk {
   }
 
   #tell(made: DecisionMade): void {
-    this.#options.logger.info(`change ${made.decision}`, { toolset: made.toolset, fingerprint: made.fingerprint });
+    const { toolset, fingerprint, decision } = made;
+    if (decision === 'approved') this.#options.logger.info('change approved', { toolset, fingerprint });
+    else this.#options.logger.info('change rejected', { toolset, fingerprint });
     this.#options.onDecided(made);
   }
 }
