@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { chooseTool, type OfferedTool } from '../../src/demo/choice.js';
 import { parseDefinition } from '../../src/demo/toolsets/definition.js';
 import { wordsOf } from '../../src/demo/words.js';
+import { shippedDefinition } from '../support/shipped-demo.js';
 
 function offeredBy(toolset: string, edit: (text: string) => string = (text) => text): OfferedTool[] {
-  const definition = parseDefinition(edit(readFileSync(`demo/toolsets/${toolset}.json`, 'utf8')));
+  const definition = parseDefinition(edit(shippedDefinition(`${toolset}.json`).toString()));
   return definition.tools.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema }));
 }
 

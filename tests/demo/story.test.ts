@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { closeServer, listen } from '../../src/http/application.js';
 import { createLogger } from '../../src/logging.js';
 import { createApp } from '../../src/service.js';
 import { onCleanup } from '../support/cleanup.js';
+import { copyShippedDefinitions } from '../support/shipped-demo.js';
 import { until } from '../support/until.js';
 
 const logger = createLogger({ level: 'error', format: 'pretty' });
@@ -19,7 +20,7 @@ const logger = createLogger({ level: 'error', format: 'pretty' });
 async function startStory() {
   const definitionsDir = mkdtempSync(join(tmpdir(), 'demo-test-'));
   onCleanup(() => rmSync(definitionsDir, { recursive: true }));
-  cpSync('demo/toolsets', definitionsDir, { recursive: true });
+  copyShippedDefinitions(definitionsDir);
   const toolsets = await startDemoToolsets({ definitionsDir, dataDir: 'demo/data', logger });
   onCleanup(() => toolsets.close());
   const config = readConfig(demoEnvironment({}, toolsets.indexUrl));

@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -6,6 +6,7 @@ import type { Logger } from '../../src/core/ports.js';
 import { openDefinitionsFolder } from '../../src/demo/definitions-folder.js';
 import { type DemoToolsetName, type DemoToolsets, startDemoToolsets } from '../../src/demo/toolsets/demo-toolsets.js';
 import { onCleanup } from '../support/cleanup.js';
+import { copyShippedDefinitions } from '../support/shipped-demo.js';
 import { until } from '../support/until.js';
 
 interface Line {
@@ -16,7 +17,7 @@ interface Line {
 async function startCopy(): Promise<DemoToolsets & { lines: Line[] }> {
   const definitionsDir = mkdtempSync(join(tmpdir(), 'demo-test-'));
   onCleanup(() => rmSync(definitionsDir, { recursive: true }));
-  cpSync('demo/toolsets', definitionsDir, { recursive: true });
+  copyShippedDefinitions(definitionsDir);
   const lines: Line[] = [];
   const write = (message: string, fields: Record<string, unknown> = {}) => void lines.push({ message, fields });
   const logger: Logger = { debug: write, info: write, warn: write, error: write };
@@ -219,7 +220,7 @@ describe('openDefinitionsFolder', () => {
     const root = mkdtempSync(join(tmpdir(), 'demo-test-'));
     onCleanup(() => rmSync(root, { recursive: true }));
     const path = join(root, ...parts);
-    cpSync('demo/toolsets', path, { recursive: true });
+    copyShippedDefinitions(path);
     return path;
   }
 

@@ -1,5 +1,5 @@
 import { listsOf, startFleet, tool } from '../flows/fleet.js';
-import { type Answer, delayed, respond } from '../support/raw-answers.js';
+import { type Answer, delayed, pass, respond } from '../support/raw-answers.js';
 import { type RawToolset, startRawToolset } from '../support/raw-toolset.js';
 import { startProxy } from '../support/tcp-proxy.js';
 import { stays, until } from '../support/until.js';
@@ -16,16 +16,18 @@ class Gauge {
   #all = 0;
   readonly #byPlace = new Map<string, number>();
 
-  around(place: string, answer: Answer): Answer {
+  /** The normal answer, 20 ms later. Only the wait is counted: once the answer is on its way, the client may send the next request. */
+  slowly(place: string): Answer {
     return async (exchange) => {
       const here = (this.#byPlace.get(place) ?? 0) + 1;
       this.#byPlace.set(place, here);
       this.#all += 1;
       this.most = Math.max(this.most, this.#all);
       this.mostOfOne = Math.max(this.mostOfOne, here);
-      await answer(exchange);
+      await delayed(20, async () => undefined)(exchange);
       this.#all -= 1;
       this.#byPlace.set(place, (this.#byPlace.get(place) ?? 1) - 1);
+      await pass(exchange);
     };
   }
 }
@@ -39,8 +41,8 @@ test('a fleet of 60 toolsets that comes back all at once stays within 8 lists, 4
   for (let origin = 0; origin < ORIGINS; origin += 1) {
     const server = await startRawToolset({ era: origin % 2 === 0 ? 'legacy' : 'modern', tools: [tool('a', 'before')] });
     const proxy = await startProxy(server.port);
-    server.on('tools/list', lists.around(String(origin), delayed(20)));
-    for (const what of ['initialize', 'server/discover']) server.on(what, connects.around(String(origin), delayed(20)));
+    server.on('tools/list', lists.slowly(String(origin)));
+    for (const what of ['initialize', 'server/discover']) server.on(what, connects.slowly(String(origin)));
     for (let path = 0; path < PER_ORIGIN; path += 1) entries[`t${origin}-${path}`] = `${proxy.origin}/mcp/${path}`;
     servers.push(server);
     proxies.push(proxy);

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { type DemoToolsets, startDemoToolsets } from '../../src/demo/toolsets/de
 import { closeServer, listen } from '../../src/http/application.js';
 import { type App, createApp } from '../../src/service.js';
 import { onCleanup } from '../support/cleanup.js';
+import { copyShippedDefinitions } from '../support/shipped-demo.js';
 
 const quiet: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -46,7 +47,7 @@ export interface Demo extends Service {
 export async function startDemoService(pageFolder: string): Promise<Demo> {
   const definitionsDir = mkdtempSync(join(tmpdir(), 'demo-test-'));
   onCleanup(() => rmSync(definitionsDir, { recursive: true }));
-  cpSync('demo/toolsets', definitionsDir, { recursive: true });
+  copyShippedDefinitions(definitionsDir);
   const toolsets = await startDemoToolsets({ definitionsDir, dataDir: 'demo/data', logger: quiet });
   onCleanup(() => toolsets.close());
   const service = await startService({ pageFolder, mcpUrl: toolsets.indexUrl });
