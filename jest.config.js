@@ -14,5 +14,7 @@ export default {
   testMatch: ['**/*.test.ts'],
   testTimeout: 30_000,
   maxWorkers: 2,
+  // Native modules loaded through jest stay in memory; a worker that has grown is replaced between two files.
+  workerIdleMemoryLimit: '1GB',
   openHandlesTimeout: 5_000,
 };
