@@ -119,9 +119,9 @@ async function modelFor({ baseUrl }: ModelServer, streaming: boolean) {
 }
 
 async function openMemory(): Promise<BaseCheckpointSaver> {
-  const { saver, close } = await Checkpointing.open('memory');
-  onCleanup(close);
-  return saver;
+  const threads = await Checkpointing.open('memory');
+  onCleanup(() => threads.close());
+  return threads.saver;
 }
 
 /** An Express application with the router, an agent on a real provider client and real toolsets. It ends with the test. */
