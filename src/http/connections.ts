@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
+import { fallbackVariable } from '../core/fallback-credential.js';
 import type { AgentSource } from './agent-source.js';
-import { type CredentialLookup, environmentName } from './credentials.js';
+import type { CredentialLookup } from './credentials.js';
 import { notReady } from './problem.js';
 
 export interface ConnectionsDeps {
@@ -14,7 +15,8 @@ export function connectionsRoute({ source, lookup, environment }: ConnectionsDep
   return (req, res) => {
     const agent = source.current?.agent;
     if (!agent) throw notReady();
-    const isSupplied = (header: string) => Boolean(lookup(req, header) || environment[environmentName(header)]);
+    const fallbackOf = (header: string) => environment[fallbackVariable(header) ?? ''];
+    const isSupplied = (header: string) => Boolean(lookup(req, header) || fallbackOf(header));
     res.json({
       toolsets: agent.credentials.map(({ toolset, headers }) => ({
         name: toolset,

@@ -22,8 +22,3 @@ export function credentialsOfRun(req: Request, agent: AgentOfGeneration, lookup:
   }
   return bySnapshot;
 }
-
-/** The environment variable that stands in for a header: `x-demo-token` is `X_DEMO_TOKEN`. */
-export function environmentName(header: string): string {
-  return header.toUpperCase().replaceAll('-', '_');
-}

@@ -1,5 +1,6 @@
 import { type Dispatcher, Headers, type Response as HttpResponse, fetch as undiciFetch } from 'undici';
 import { CodedError } from '../core/errors.js';
+import { fallbackVariable } from '../core/fallback-credential.js';
 import type { Clock, ToolsetEndpoint } from '../core/ports.js';
 import { MAX_ANSWER_BYTES, readText } from './answer.js';
 import { type Environment, openDispatcher } from './dispatcher.js';
@@ -155,7 +156,8 @@ export function mediaTypeOf(response: HttpResponse): string {
 function serviceHeadersOf(endpoint: ToolsetEndpoint, env: Environment): Headers {
   const headers = new Headers();
   for (const name of endpoint.credentialHeaders) {
-    const value = env[name.toUpperCase().replaceAll('-', '_')];
+    const variable = fallbackVariable(name);
+    const value = variable === undefined ? undefined : env[variable];
     if (value !== undefined && value !== '') headers.set(name, value);
   }
   for (const [name, value] of Object.entries(endpoint.headers)) headers.set(name, value);
