@@ -108,6 +108,10 @@ describe.each(['legacy', 'modern'] as const)('lists that are not complete, all a
   test('each of them heals alone, without a signal', async () => {
     for (const [kind, toolset] of toolsets) toolset.tools = [tool(named(kind), 'after')];
     for (const mend of mended) mend();
+    // A walk that had begun before must not go on with the mended list: no client could tell that the pages do not belong together.
+    for (const toolset of toolsets.values()) {
+      toolset.on('tools/list', (exchange) => (exchange.params.cursor === undefined ? pass : rpcError(-32602, 'unknown cursor'))(exchange));
+    }
     // After 401 or 403 a toolset is asked every minute; a request asks it now.
     await fleet.refresh(named('status 403'));
     const healed = { ...Object.fromEntries(KINDS.map((kind) => [named(kind), 'after'])), steady: 'two' };
