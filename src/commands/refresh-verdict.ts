@@ -22,6 +22,9 @@ export function judgeRound({ outcome, toolsets }: Round, toolset: string | undef
   if (concerned(toolsets.late)) return { kind: 'bad', why: 'late' };
   if (concerned(toolsets.held)) return { kind: 'bad', why: 'held' };
   if (toolset !== undefined && toolsets.failing.includes(toolset)) return { kind: 'bad', why: 'aborted' };
+  if (toolset !== undefined && ![...toolsets.listed, ...toolsets.swapped].includes(toolset)) {
+    return { kind: 'ask-again', reason: 'it was not listed in that round' };
+  }
   // A round that holds only another toolset's change found nothing new at the one that was asked for.
   if (outcome === 'held' && toolset === undefined) return { kind: 'bad', why: 'held' };
   return { kind: 'good' };

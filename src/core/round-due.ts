@@ -98,6 +98,11 @@ export function setMembership(draft: Draft, id: string, membership: Membership |
   change(draft, { phase: { kind: 'listing', round: { ...phase.round, members } } });
 }
 
+/** A request waits for the round that opens next; its list takes the place of a retry. */
+function isAsked({ due }: Toolset): boolean {
+  return due !== null && due.manual !== 'no';
+}
+
 function isMember({ state: { phase } }: Draft, id: string): boolean {
   return phase.kind === 'listing' && phase.round.members.has(id);
 }
@@ -120,7 +125,7 @@ function passTimeOf(draft: Draft, toolset: Toolset): void {
     if (work.role === 'retry' && toolset.due !== null && isMember(draft, id))
       changeToolset(draft, id, { due: { ...toolset.due, manual: 'no' } });
   }
-  if (work.doing === 'retrying' && now >= work.at) {
+  if (work.doing === 'retrying' && now >= work.at && !isAsked(toolset)) {
     startList(draft, toolset, 'retry', { ...PLAIN_ASK, trigger: 'reconnect' });
   }
   if (toolset.pollAt !== null && now >= toolset.pollAt) {
@@ -173,7 +178,7 @@ export function nextOf(toolset: Toolset): number {
   const { work, pollAt, suspectUntil } = toolset;
   let next = waitingUntil(toolset);
   if (work.doing === 'listing' && work.startedAt !== null && !work.leftPlace) next = Math.min(next, work.startedAt + LATE_MS);
-  if (work.doing === 'retrying') next = Math.min(next, work.at);
+  if (work.doing === 'retrying' && !isAsked(toolset)) next = Math.min(next, work.at);
   if (pollAt !== null) next = Math.min(next, pollAt);
   if (suspectUntil !== null) next = Math.min(next, suspectUntil);
   return next;

@@ -12,7 +12,8 @@ function round(outcome: string, toolsets: Partial<Round['toolsets']> = {}): Roun
 test.each([
   ['swapped', {}, undefined, { kind: 'good' }],
   ['unchanged', {}, undefined, { kind: 'good' }],
-  ['unchanged', {}, 'kb', { kind: 'good' }],
+  ['unchanged', { listed: ['kb'] }, 'kb', { kind: 'good' }],
+  ['unchanged', { listed: ['web'] }, 'kb', { kind: 'ask-again', reason: expect.any(String) }],
   ['aborted', { failing: ['kb'] }, undefined, { kind: 'bad', why: 'aborted' }],
   ['rejected', {}, undefined, { kind: 'bad', why: 'rejected' }],
   ['held', { held: ['kb'] }, undefined, { kind: 'bad', why: 'held' }],
@@ -24,7 +25,7 @@ test.each([
   ['swapped', { swapped: ['web'], late: ['kb'] }, 'kb', { kind: 'bad', why: 'late' }],
   ['swapped', { swapped: ['web'], failing: ['kb'] }, 'kb', { kind: 'bad', why: 'aborted' }],
   ['swapped', { swapped: ['kb'], held: ['web'], late: ['slow'], failing: ['down'] }, 'kb', { kind: 'good' }],
-  ['held', { held: ['web'] }, 'kb', { kind: 'good' }],
+  ['held', { listed: ['kb', 'web'], held: ['web'] }, 'kb', { kind: 'good' }],
 ] as const)('a round that was %s with %j is judged for %s as %j', (outcome, toolsets, toolset, verdict) => {
   const copy = Object.fromEntries(Object.entries(toolsets).map(([key, names]) => [key, [...names]]));
   expect(judgeRound(round(outcome, copy), toolset)).toEqual(verdict);

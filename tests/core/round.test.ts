@@ -582,6 +582,21 @@ describe('requests (3.14)', () => {
     expect(driver.rounds.at(-1)).toMatchObject({ outcome: 'swapped', requests: [1], swapped: ['a'] });
   });
 
+  test.each(['one', 'all'])('a request for %s is not lost when a retry comes due before its round opens', (which) => {
+    const driver = started();
+    const a = toolset(driver, 'a');
+    a.content = { fails: 'TOOLSET_UNREACHABLE' };
+    driver.notify('a');
+    driver.run(300);
+    const { work } = driver.state.toolsets.get(idOf('a')) ?? {};
+    const retryAt = work?.doing === 'retrying' ? work.at : Number.NaN;
+    driver.run(retryAt - driver.now - 50);
+    a.content = 'v2';
+    driver.dispatch({ type: 'request', request: 1, id: which === 'one' ? idOf('a') : undefined });
+    driver.run(300);
+    expect(driver.rounds.find(({ requests }) => requests.includes(1))).toMatchObject({ outcome: 'swapped', swapped: ['a'] });
+  });
+
   test('a request for all asks failing toolsets too, but their failure is nothing new', () => {
     const driver = started();
     toolset(driver, 'a').content = { fails: 'TOOLSET_UNAUTHORIZED' };
