@@ -10,7 +10,7 @@ import { ConfigError, type Environment } from './config/setting.js';
 import { type Config, isLoopback, readConfig } from './config.js';
 import type { Logger } from './core/ports.js';
 import { demoBanner } from './demo/banner.js';
-import { type Demo, demoEnvironment, startDemo } from './demo/demo.js';
+import { DEMO_ADMIN_TOKEN, type Demo, demoEnvironment, startDemo } from './demo/demo.js';
 import { closeServer, listen } from './http/application.js';
 import { createLogger, logOncePer5Minutes } from './logging.js';
 import { type App, createApp } from './service.js';
@@ -104,7 +104,10 @@ async function serve({ config, env, logger, demo }: Serving): Promise<void> {
     throw error;
   }
   logger.info('ready for runs', { generation: app.refresher.current?.number ?? 0, readiness: readinessOf(app) });
-  if (demo !== undefined) process.stdout.write(demoBanner({ baseUrl: `http://${shownHost(config.host)}:${port}`, files: demo.files }));
+  if (demo !== undefined) {
+    const ownToken = config.adminToken === DEMO_ADMIN_TOKEN ? { adminToken: DEMO_ADMIN_TOKEN } : {};
+    process.stdout.write(demoBanner({ baseUrl: `http://${shownHost(config.host)}:${port}`, files: demo.files, ...ownToken }));
+  }
 }
 
 function readinessOf({ refresher }: App): string {

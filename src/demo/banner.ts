@@ -4,8 +4,15 @@ const FIRST_QUESTION = 'What does the manual say about refreshing?';
 const SECOND_QUESTION = 'Anything new in the announcements?';
 
 /** What the demo prints once it listens: what is running, and how to see a changed description change what the agent does. */
-export function demoBanner(options: { readonly baseUrl: string; readonly files: DemoToolsets['files'] }): string {
-  const { baseUrl, files } = options;
+export function demoBanner(options: {
+  readonly baseUrl: string;
+  readonly files: DemoToolsets['files'];
+  /** The demo's own token of administrators; left out where the user set one, which is not for the terminal. */
+  readonly adminToken?: string;
+}): string {
+  const { baseUrl, files, adminToken } = options;
+  const byHand =
+    adminToken === undefined ? '' : `\n  Refresh by hand: curl -s -X POST ${baseUrl}/refresh -H 'authorization: Bearer ${adminToken}'`;
   return `
 mcp-agent-api demo, listening on ${baseUrl}
 
@@ -32,7 +39,7 @@ Open ${baseUrl} in a browser and ask there, or try it in a second terminal:
   4. Ask the second question again. Now the answer comes from the announcements.
 
   The other toolset: ask "Which places are near Vienna?", or edit ${files.places}
-  What the model is shown: curl -s ${baseUrl}/connections      What happened so far: curl -s ${baseUrl}/refresh
+  What the model is shown: curl -s ${baseUrl}/connections      What happened so far: curl -s ${baseUrl}/refresh${byHand}
 `;
 }
 

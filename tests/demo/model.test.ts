@@ -112,3 +112,10 @@ test('the demo keeps what the user set, but for what would lead out of the demo'
   expect(env.PROVIDER_BASE_URL).toBeUndefined();
   expect(env.MCP_AGENT_CHECKPOINT).toBeUndefined();
 });
+
+test('the demo can be refreshed by hand where only this machine reaches it, and nowhere else without a token of the user', () => {
+  const tokenFor = (env: Record<string, string>) => demoEnvironment(env, 'http://127.0.0.1:1/mcp-index').MCP_AGENT_API_ADMIN_TOKEN;
+  expect(tokenFor({})).toBe('demo');
+  expect(tokenFor({ HOST: '0.0.0.0' })).toBeUndefined();
+  expect(tokenFor({ HOST: '0.0.0.0', MCP_AGENT_API_ADMIN_TOKEN: 'mine' })).toBe('mine');
+});
