@@ -1,6 +1,7 @@
 import { CodedError } from '../core/errors.js';
 import { credentialHeadersOf } from '../core/index-document.js';
-import type { Logger, SessionEvents, SessionStatus, ToolsetEndpoint, ToolsetList } from '../core/ports.js';
+import type { SessionEvents, SessionStatus, ToolsetEndpoint, ToolsetList } from '../core/ports.js';
+import { silentLogger } from '../core/silent-logger.js';
 import { type Snapshot, takeSnapshot } from '../core/snapshot.js';
 import { openSession } from '../mcp/session.js';
 import { readIndex, readSiblingHealth } from '../mcp/toolset-index.js';
@@ -11,7 +12,6 @@ import { type CommandContext, CommandFailure, limitTime } from './terminal.js';
 /** The name of a toolset whose `MCP_URL` is no index (CONTRACT.md 3.13). It is no part of the fingerprint. */
 const SINGLE_TOOLSET = 'server';
 
-const SILENT: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const UNHEARD: SessionEvents = { signal: () => undefined, status: () => undefined, viewsChanged: () => undefined };
 
 /**
@@ -55,7 +55,7 @@ interface Asking {
 async function listOnce(endpoint: ToolsetEndpoint, { context, signal }: Asking): Promise<Listed> {
   const { clock, env, version } = context;
   const clientInfo = { name: 'mcp-agent-api', version };
-  const session = openSession({ endpoint, clock, env, clientInfo, events: UNHEARD, logger: SILENT, heartbeatSeconds: 0 });
+  const session = openSession({ endpoint, clock, env, clientInfo, events: UNHEARD, logger: silentLogger, heartbeatSeconds: 0 });
   try {
     await session.connect(signal);
     const list = await session.list(signal);

@@ -3,6 +3,7 @@ import type { AgentOfGeneration } from '../agent/build-agent.js';
 import { LocalRunLocks } from '../agent/run-lock.js';
 import type { Clock, LiveAgents, Logger, ViewSource } from '../core/ports.js';
 import type { RunLocks } from '../core/run-lock.js';
+import { silentLogger } from '../core/silent-logger.js';
 import { systemClock } from '../system-clock.js';
 import { agentSource } from './agent-source.js';
 import { Callers, type Tokens } from './caller.js';
@@ -60,8 +61,6 @@ export interface RouterOptions {
   readonly clock?: Clock;
 }
 
-const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
 /**
  * The routes of CONTRACT.md 9 as an Express router, for the service and for a host's own application. Takes whoever keeps the agent current, or
  * a function that returns the current agent and undefined before there is one (CONTRACT.md 12.2).
@@ -70,7 +69,7 @@ export function createRouter(
   live: LiveAgents<AgentOfGeneration> | (() => AgentOfGeneration | undefined),
   options: RouterOptions = {},
 ): Router {
-  const { logger = silent, clock = systemClock, environment = {}, limits = {} } = options;
+  const { logger = silentLogger, clock = systemClock, environment = {}, limits = {} } = options;
   const source = agentSource(live, clock);
   const views = options.views ?? source.refresher?.views;
   const callers = new Callers(options.tokens ?? {}, options.isAdmin);

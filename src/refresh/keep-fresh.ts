@@ -1,7 +1,7 @@
 import { type FingerprintedTool, fingerprint } from '../core/fingerprint.js';
 import type { Clock, Logger } from '../core/ports.js';
+import { silentLogger } from '../core/silent-logger.js';
 import { systemClock } from '../system-clock.js';
-import { silentLogger } from './options.js';
 
 /** Where a host keeps its current agent; `keepFresh` replaces it by one assignment. */
 export interface AgentSlot<Built> {

@@ -5,12 +5,13 @@ import type { Generation, Lease } from '../core/generation.js';
 import { recordGeneration } from '../core/generation-record.js';
 import type { Clock, DecisionAnswer, GenerationHistory, LiveAgents, Logger, ViewSource } from '../core/ports.js';
 import type { ConcludedRound, Toolset } from '../core/round-state.js';
+import { silentLogger } from '../core/silent-logger.js';
 import type { Readiness, RefreshStatus, RoundRecord } from '../core/status.js';
 import { systemClock } from '../system-clock.js';
 import { GenerationLog } from './generation-log.js';
 import { Generations } from './generations.js';
 import { History } from './history.js';
-import { type HeldChange, type RefresherEvents, type RefresherOptions, type RefreshRequest, silentLogger } from './options.js';
+import type { HeldChange, RefresherEvents, RefresherOptions, RefreshRequest } from './options.js';
 import { PendingRequests, stopped } from './pending-requests.js';
 import { preview } from './preview.js';
 import { refreshStatus } from './refresh-status.js';
@@ -232,9 +233,8 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
   async #named(name?: string): Promise<readonly Toolset[]> {
     await this.#watcher.index.readSoon(INDEX_READ_WAIT_MS);
     if (this.#life !== 'running') throw stopped();
-    const named = this.#watcher.toolsets.filter(
-      (toolset) => toolset.standing === 'wanted' && (name === undefined || toolset.name === name),
-    );
+    const wanted = this.#watcher.toolsets.filter(({ standing }) => standing === 'wanted');
+    const named = name === undefined ? wanted : wanted.filter((toolset) => toolset.name === name);
     if (name !== undefined && named.length === 0) throw new RangeError(`The index names no toolset ${JSON.stringify(name)}.`);
     return named;
   }

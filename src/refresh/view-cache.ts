@@ -3,9 +3,9 @@ import { gzip } from 'node:zlib';
 import { CodedError } from '../core/errors.js';
 import type { Clock, Logger, ReadView, ServedView, ViewSource } from '../core/ports.js';
 import type { ViewChange } from '../core/refresher-events.js';
+import { silentLogger } from '../core/silent-logger.js';
 import { urisOfPath } from '../core/view.js';
 import { systemClock } from '../system-clock.js';
-import { silentLogger } from './options.js';
 import { contentOf, ToolsetViews, type ViewEntry } from './toolset-views.js';
 import { ViewVersions } from './view-versions.js';
 

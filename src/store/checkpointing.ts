@@ -2,11 +2,10 @@ import { hostname } from 'node:os';
 import type { BaseCheckpointSaver } from '@langchain/langgraph';
 import { LocalRunLocks } from '../agent/run-lock.js';
 import type { Logger } from '../core/ports.js';
+import { silentLogger } from '../core/silent-logger.js';
 import { systemClock } from '../system-clock.js';
 import { openStore } from './open-store.js';
 import type { Store } from './store.js';
-
-const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** A saver for threads alone, for a host that builds its agent itself (CONTRACT.md 12.1). */
 export class Checkpointing {
@@ -25,7 +24,7 @@ export class Checkpointing {
    */
   static async open(
     location: string,
-    { maxThreads, logger = silent }: { readonly maxThreads?: number; readonly logger?: Logger } = {},
+    { maxThreads, logger = silentLogger }: { readonly maxThreads?: number; readonly logger?: Logger } = {},
   ): Promise<Checkpointing> {
     const localLocks = new LocalRunLocks(systemClock);
     return new Checkpointing(await openStore(location, { clock: systemClock, logger, instance: hostname(), localLocks, maxThreads }));
