@@ -1,15 +1,17 @@
 import type { ErrorRequestHandler, Response } from 'express';
+import type { ErrorCode } from '../core/errors.js';
 import { StoreFailure } from '../core/facts.js';
 import type { Logger } from '../core/ports.js';
+import type { ProblemCode } from './error-codes.js';
 
 /** An answer that is no success: `{detail, code}` with its status (CONTRACT.md 9.1). */
 export class Problem extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly code: ProblemCode | ErrorCode;
   readonly detail: string | object;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, code: string, detail: string | object, headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, code: ProblemCode | ErrorCode, detail: string | object, headers: Readonly<Record<string, string>> = {}) {
     super(typeof detail === 'string' ? detail : code);
     this.name = 'Problem';
     this.status = status;

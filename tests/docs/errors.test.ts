@@ -1,26 +1,37 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERROR_CODES } from '../../src/core/errors.js';
+import { PROBLEM_CODES, RUN_ERROR_CODES } from '../../src/http/error-codes.js';
+import { errorsPage } from './errors-page.js';
 
-const page = readFileSync('docs/errors.md', 'utf8');
-const [catalogue = '', answers = ''] = page.split('## Codes in HTTP answers');
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => /^(http|agent)\/.*\.ts$/.test(file));
+const sources = files.map((file) => readFileSync(join('src', file), 'utf8')).join('\n');
 
-test('docs/errors.md has every code of src/core/errors.ts with its patience and meaning, and no other', () => {
-  const rows = [...catalogue.matchAll(/^\| `([A-Z_]+)` \| (\w+) \| (.*?) \| (.+) \|$/gm)];
-  const documented = Object.fromEntries(rows.map(([, code, patience, text]) => [code, { patience, text }]));
-  expect(documented).toEqual(ERROR_CODES);
+test('docs/errors.md is what npm run docs:errors writes', () => {
+  expect(readFileSync('docs/errors.md', 'utf8')).toBe(errorsPage());
 });
 
-test('docs/errors.md has every code that routes and runs answer with, and no other', () => {
-  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => /^(http|agent)\/.*\.ts$/.test(file));
-  const sources = files.map((file) => readFileSync(join('src', file), 'utf8')).join('\n');
-  const inCode = new Set([
-    ...[...sources.matchAll(/new Problem\([^,]+, '(\w+)'/g)].map((match) => match[1]),
-    ...[...sources.matchAll(/readonly code: ('[\w' |]+);/g)].flatMap((match) =>
-      [...(match[1] ?? '').matchAll(/'(\w+)'/g)].map((code) => code[1]),
-    ),
-    'run_failed',
+test('every problem that a route answers with is in the catalogue with its status, and every entry is used', () => {
+  const inCode = [...sources.matchAll(/new Problem\((\d+|status), '(\w+)'/g)].map(([, status, code]) => [
+    code,
+    status === 'status' ? '4xx' : Number(status),
   ]);
-  const rows = [...answers.matchAll(/^\| (`[a-z_`, ]+`) \|/gm)].flatMap((match) => [...(match[1] ?? '').matchAll(/`(\w+)`/g)]);
-  expect([...new Set(rows.map((row) => row[1]))].sort()).toEqual([...inCode].sort());
+  const listed = Object.fromEntries(Object.entries(PROBLEM_CODES).map(([code, { status }]) => [code, status]));
+  expect(Object.fromEntries(inCode)).toEqual(listed);
+});
+
+test('every code with which a run ends is one of those that the code gives', () => {
+  const inCode = [...sources.matchAll(/readonly code: ('[\w' |]+);/g)].flatMap(([, codes = '']) =>
+    [...codes.matchAll(/'(\w+)'/g)].map(([, code]) => code),
+  );
+  expect(Object.keys(RUN_ERROR_CODES).sort()).toEqual([...new Set(inCode)].sort());
+});
+
+test('no text of a catalogue sends its reader to a document that is not there, or breaks the table', () => {
+  const texts = [
+    ...Object.values(ERROR_CODES).flatMap(({ text, remedy }) => [text, remedy]),
+    ...Object.values(PROBLEM_CODES).map(({ when }) => when),
+    ...Object.values(RUN_ERROR_CODES),
+  ];
+  expect(texts.filter((text) => /CONTRACT|clause|\||\n/.test(text) || !text.endsWith('.'))).toEqual([]);
 });
