@@ -1,4 +1,5 @@
-import type { RunOutcome } from './runs.js';
+import type { RunFailure } from '../agent/stream-run.js';
+import type { RunEnded } from './open-runs.js';
 
 /**
  * The codes in the answers of the HTTP API that are no success, in the order in which docs/errors.md lists them; `npm run docs:errors` writes
@@ -50,4 +51,4 @@ export const RUN_ERROR_CODES = {
   store_full: 'The disk of the store is full. The thread can still be read; make room, or set `MCP_AGENT_THREAD_DAYS`.',
   lock_lost: "The connection that held the thread's lock was lost, and another replica took the thread before it was back.",
   run_failed: 'Any other error; the log has a line `run failed`.',
-} as const satisfies Record<Exclude<RunOutcome, 'finished'>, string>;
+} as const satisfies Record<RunFailure['code'] | RunEnded['code'], string>;
