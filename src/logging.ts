@@ -3,7 +3,7 @@ import type { Clock, Logger } from './core/ports.js';
 
 export interface LoggerOptions {
   readonly level: 'error' | 'warn' | 'info' | 'debug';
-  /** `json`: one object a line, for machines. `pretty`: one short line, for people. */
+  /** `json`: one object a line, for machines. `pretty`: for people, one short line, and a line for each field where there are many. */
   readonly format: 'json' | 'pretty';
   /** Where the lines go; standard output when left out. */
   readonly stream?: NodeJS.WritableStream & { readonly isTTY?: boolean };
@@ -92,8 +92,13 @@ function pretty(entry: winston.Logform.TransformableInfo, isColoured: boolean): 
   const data = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${paint(90, `${name}=`)}${prettyValue(value)}`);
-  return [paint(90, time), paint(colour, level.padEnd(5)), oneLine(String(message)), ...data].join(' ');
+  const head = [paint(90, time), paint(colour, level.padEnd(5)), oneLine(String(message))];
+  if (data.length <= MOST_IN_ONE_LINE) return [...head, ...data].join(' ');
+  return [head.join(' '), ...data.map((field) => `    ${field}`)].join('\n');
 }
+
+/** An entry with more fields than this, as the settings at start have them, is written with one field a line. */
+const MOST_IN_ONE_LINE = 20;
 
 function prettyValue(value: unknown): string {
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.length === 0 ? '-' : oneLine(value.join(','));

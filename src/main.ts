@@ -106,7 +106,9 @@ async function serve({ config, env, logger, demo }: Serving): Promise<void> {
   logger.info('ready for runs', { generation: app.refresher.current?.number ?? 0, readiness: readinessOf(app) });
   if (demo !== undefined) {
     const ownToken = config.adminToken === DEMO_ADMIN_TOKEN ? { adminToken: DEMO_ADMIN_TOKEN } : {};
-    process.stdout.write(demoBanner({ baseUrl: `http://${shownHost(config.host)}:${port}`, files: demo.files, ...ownToken }));
+    process.stdout.write(
+      demoBanner({ baseUrl: `http://${shownHost(config.host)}:${port}`, files: demo.files, urls: demo.urls, ...ownToken }),
+    );
   }
 }
 
@@ -149,9 +151,16 @@ function endOnSignals(stop: () => Promise<void>, logger: Logger): void {
   process.on('SIGINT', end);
 }
 
+/** What to set when the port or the address cannot be used. */
+function adviceOn(error: Error): string {
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE' || code === 'EACCES') return '; set PORT to another one';
+  return code === 'EADDRNOTAVAIL' ? '; set HOST to an address of this machine' : '';
+}
+
 main().catch((error: unknown) => {
   // The one place where the process ends because of an error: the person who starts it needs the reason, not a stack.
-  const text = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? `${error.message}${adviceOn(error)}` : String(error);
   process.stderr.write(error instanceof ConfigError ? `${text}\n` : `mcp-agent-api cannot start: ${text}\n`);
   process.exit(1);
 });

@@ -5,6 +5,8 @@ import { type Paint, type Style, shownNames, shownText } from './shown-text.js';
 /** How many lines of a generation's diff are printed; `GET /generations/{n}` has the rest. */
 const MOST_DIFF_LINES = 60;
 
+const NO_CHANGES = { added: [], removed: [], changed: [] };
+
 const STATES: Readonly<Record<string, Style>> = { watching: 'green', polling: 'cyan', connecting: 'yellow', failing: 'red', closed: 'dim' };
 
 /** The status in plain words: the live generation, and a line for each toolset. */
@@ -51,7 +53,9 @@ function bodyOf(event: FeedEvent, paint: Paint): string[] {
   switch (event.type) {
     case 'round': {
       const parsed = round.safeParse(event);
-      return parsed.success ? roundLines(parsed.data, paint) : unknown(event);
+      if (!parsed.success) return unknown(event);
+      // The generation that a swap makes is the next event, and it names the tools.
+      return roundLines(parsed.data.outcome === 'swapped' ? { ...parsed.data, changes: NO_CHANGES } : parsed.data, paint);
     }
     case 'generation': {
       const parsed = generation.safeParse(event);

@@ -4,24 +4,25 @@ import { shownText } from './shown-text.js';
 /** What a round means for the one who asked for it. */
 export type Verdict =
   | { readonly kind: 'good' }
-  | { readonly kind: 'bad'; readonly why: 'aborted' | 'rejected' | 'held' | 'late' }
+  | { readonly kind: 'bad'; readonly why: 'failing' | 'rejected' | 'held' | 'late' }
   /** The round ended without an answer about the toolset that was asked for. */
   | { readonly kind: 'ask-again'; readonly reason: string };
 
 /**
  * A round is about every toolset that was due, so its outcome may be about others than the one that was asked for: another toolset's
- * failed list aborts the round, and another one's change makes it `swapped`. Without a toolset, all of them count.
+ * failed list aborts the round, and another one's change makes it `swapped`. Without a toolset, all of them count, also those that failed before
+ * the round and still do: what they offer is not live.
  */
 export function judgeRound({ outcome, toolsets }: Round, toolset: string | undefined): Verdict {
   const concerned = (names: readonly string[]) => (toolset === undefined ? names.length > 0 : names.includes(toolset));
   if (outcome === 'aborted') {
-    if (toolset === undefined || toolsets.failing.includes(toolset)) return { kind: 'bad', why: 'aborted' };
+    if (toolset === undefined || toolsets.failing.includes(toolset)) return { kind: 'bad', why: 'failing' };
     return { kind: 'ask-again', reason: 'another toolset failed in the same round' };
   }
   if (outcome === 'rejected') return { kind: 'bad', why: 'rejected' };
   if (concerned(toolsets.late)) return { kind: 'bad', why: 'late' };
   if (concerned(toolsets.held)) return { kind: 'bad', why: 'held' };
-  if (toolset !== undefined && toolsets.failing.includes(toolset)) return { kind: 'bad', why: 'aborted' };
+  if (concerned(toolsets.failing)) return { kind: 'bad', why: 'failing' };
   if (toolset !== undefined && ![...toolsets.listed, ...toolsets.swapped].includes(toolset)) {
     return { kind: 'ask-again', reason: 'it was not listed in that round' };
   }

@@ -1,27 +1,31 @@
 import type { DryRun, Round } from './answers.js';
 import type { RefreshArguments } from './arguments.js';
 import { judgeRound, whoWaits } from './refresh-verdict.js';
-import { dryRunLines, roundLines } from './round-text.js';
+import { dryRunLines, errorText, roundLines } from './round-text.js';
 import { Service } from './service.js';
-import { painter } from './shown-text.js';
+import { painter, shownText } from './shown-text.js';
 import { type CommandContext, CommandFailure, limitTime, pause } from './terminal.js';
 import { findToken } from './token.js';
 
 /** How long to wait before asking again whether every replica serves what is expected. */
 const ASK_AGAIN_MS = 1_000;
 
-const TOKENS = ['MCP_AGENT_API_REFRESH_TOKEN', 'MCP_AGENT_API_ADMIN_TOKEN', 'MCP_AGENT_API_TOKEN'];
+/** What may pass while a toolset is deployed: with `--expect` the command then goes on asking. */
+const PASSING: ReadonlySet<string> = new Set(['late', 'failing']);
+
+const TOKENS = ['MCP_AGENT_API_REFRESH_TOKEN', 'MCP_AGENT_API_ADMIN_TOKEN', 'MCP_AGENT_API_TOKEN'] as const;
 
 /**
  * Has a service refresh, waits for the outcome and prints it. Returns the exit code: 0 when what the toolsets offer now is live (with
- * `--expect`: on every replica), 1 when it is not, or when the time is over.
+ * `--expect`: on every replica), 1 when it is not, when a toolset fails, or when the time is over.
  */
 export async function refresh(options: RefreshArguments, context: CommandContext): Promise<number> {
   const { terminal, clock, env } = context;
   const limit = limitTime(clock, options.timeoutSeconds * 1_000, context.signal);
   const progress: Progress = { waitingFor: undefined };
   try {
-    const service = new Service({ url: options.url, token: findToken({ env, variables: TOKENS, file: options.tokenFile }) });
+    const token = findToken({ env, variables: TOKENS, file: options.tokenFile });
+    const service = new Service({ url: options.url, token, tokenVariable: TOKENS[0] });
     const task: Task = { options, context, service, signal: limit.signal, progress };
     return options.dry ? await tryOnce(task) : await refreshUntilServed(task);
   } catch (error) {
@@ -80,9 +84,13 @@ async function refreshUntilServed(task: Task): Promise<number> {
         print(task, { answer: record, lines: roundLines(record, painter(context.terminal.colours)) });
         printed = record;
       }
-      if (verdict.kind === 'bad' && !(verdict.why === 'late' && expect !== undefined)) return 1;
+      if (verdict.kind === 'bad' && !(expect !== undefined && PASSING.has(verdict.why))) {
+        await sayWhoFails(task, record);
+        return 1;
+      }
       if (verdict.kind === 'good' && expect === undefined) return 0;
       if (verdict.kind === 'ask-again') wait(task, verdict.reason);
+      if (verdict.kind === 'bad' && record.error) wait(task, errorText(record.error));
     }
     if (expect !== undefined && record !== undefined) {
       const status = await service.status(signal).catch((error: unknown) => ignoreShortAbsence(task, { error, printed }));
@@ -94,6 +102,15 @@ async function refreshUntilServed(task: Task): Promise<number> {
       if (waiting !== undefined) wait(task, waiting);
     }
     await pause(context.clock, ASK_AGAIN_MS, signal);
+  }
+}
+
+/** One error is printed with the round; of several toolsets that fail each has its own, which the status tells. */
+async function sayWhoFails({ context, service, signal }: Task, { toolsets: { failing } }: Round): Promise<void> {
+  if (failing.length < 2) return;
+  const { toolsets } = await service.status(signal);
+  for (const { name, error } of toolsets) {
+    if (error && failing.includes(name)) context.terminal.note(`${shownText(name)} fails: ${errorText({ ...error, toolset: undefined })}`);
   }
 }
 

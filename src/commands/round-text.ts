@@ -8,6 +8,7 @@ const STYLES: Readonly<Record<string, Style>> = {
   aborted: 'red',
   rejected: 'red',
   'would-swap': 'green',
+  'would-reject': 'red',
   'would-hold': 'yellow',
   failed: 'red',
 };
@@ -19,14 +20,21 @@ const MEANINGS: Readonly<Record<string, string>> = {
   aborted: 'a list failed, and the live tools stay',
   rejected: 'no agent could be built, and the live one stays',
   'would-swap': 'a refresh would make the new tools live',
-  'would-hold': 'what differs would wait for a review',
+  'would-reject': 'no agent could be built from it, and a refresh would change nothing',
+  'would-hold': 'what differs would wait',
   failed: 'a list failed, and a refresh would change nothing',
+};
+
+/** Added where some toolset fails, and so nothing is known about what it offers now. */
+const FAILING: Readonly<Record<string, string>> = {
+  swapped: ', but of those toolsets only that answered',
+  unchanged: ', as far as the toolsets answered',
 };
 
 /** A round's record in plain words, one thought a line. */
 export function roundLines({ outcome, trigger, generation, round, durationMs, toolsets, changes, error }: Round, paint: Paint): string[] {
   return [
-    `${paintOutcome(outcome, paint)}; round ${round} (${shownText(trigger)}, ${durationMs} ms), generation ${generation}`,
+    `${paintOutcome(outcome, paint)}${toolsets.failing.length > 0 ? (FAILING[outcome] ?? '') : ''}; round ${round} (${shownText(trigger)}, ${durationMs} ms), generation ${generation}`,
     ...namesLine('listed', toolsets.listed),
     ...changeLines(changes, paint),
     ...namesLine('waiting, not live yet', toolsets.held),

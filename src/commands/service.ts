@@ -12,6 +12,7 @@ import {
 } from './answers.js';
 import { shownText } from './shown-text.js';
 import { CommandFailure } from './terminal.js';
+import type { Token } from './token.js';
 
 /** How much of an error's text is shown, in characters. */
 const SHOWN_DETAIL = 500;
@@ -22,7 +23,9 @@ const BUSY = new Set([408, 425, 429]);
 export interface ServiceOptions {
   /** The base URL; it may have a path, where a host serves the routes below one. */
   readonly url: string;
-  readonly token: string | undefined;
+  readonly token: Token | undefined;
+  /** The variable in which the command looks for a token first, for the message that none was given. */
+  readonly tokenVariable: string;
 }
 
 export interface Ask {
@@ -33,14 +36,16 @@ export interface Ask {
 /** A running service, as the commands see it. Every method throws a CommandFailure, or the signal's reason. */
 export class Service {
   readonly #base: URL;
-  readonly #token: string | undefined;
+  readonly #token: Token | undefined;
+  readonly #tokenVariable: string;
 
-  constructor({ url, token }: ServiceOptions) {
+  constructor({ url, token, tokenVariable }: ServiceOptions) {
     this.#base = new URL(url);
     this.#base.search = '';
     this.#base.hash = '';
     if (!this.#base.pathname.endsWith('/')) this.#base.pathname += '/';
     this.#token = token;
+    this.#tokenVariable = tokenVariable;
   }
 
   /** Where it is, as messages name it. */
@@ -54,12 +59,12 @@ export class Service {
 
   /** `POST /refresh`: the record of the round that answers it (CONTRACT.md 3.14). */
   refresh({ toolset, signal }: Ask): Promise<Round> {
-    return this.#json(roundSchema, 'refresh', { ...bodyOf(toolset), signal });
+    return this.#json(roundSchema, 'refresh', { ...bodyOf(toolset), signal }).catch(withHint(toolset));
   }
 
   /** `POST /refresh?dry=true`: what a refresh would change. */
   tryRefresh({ toolset, signal }: Ask): Promise<DryRun> {
-    return this.#json(dryRunSchema, 'refresh?dry=true', { ...bodyOf(toolset), signal });
+    return this.#json(dryRunSchema, 'refresh?dry=true', { ...bodyOf(toolset), signal }).catch(withHint(toolset));
   }
 
   /** `GET /generations/{n}`: what the swap to it changed. */
@@ -70,13 +75,19 @@ export class Service {
   /** Any route, with the token; the answer is a success. */
   async request(path: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers);
-    if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token}`);
+    if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token.value}`);
     const response = await fetch(new URL(path, this.#base), { ...init, headers }).catch((error: unknown) => {
       if (init.signal?.aborted) throw init.signal.reason;
       throw new CommandFailure('away', `The service at ${this.url} cannot be reached${reasonOf(error)}.`, { cause: error });
     });
     if (response.ok) return response;
-    throw await refusal(response);
+    throw await refusal(response, this.#aboutToken());
+  }
+
+  /** What the person at the terminal should know when the token did not do. */
+  #aboutToken(): string {
+    if (this.#token !== undefined) return `The token was read from ${this.#token.from}.`;
+    return `This command found no token: set ${this.#tokenVariable}, or name a file with --token-file.`;
   }
 
   async #json<Answer>(schema: z.ZodType<Answer>, path: string, init: RequestInit): Promise<Answer> {
@@ -98,10 +109,19 @@ function bodyOf(toolset: string | undefined): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body };
 }
 
-async function refusal(response: Response): Promise<CommandFailure> {
+/** A toolset's own token is refused where the request names no toolset; the service cannot know how this command names one. */
+function withHint(toolset: string | undefined) {
+  return (error: unknown): never => {
+    if (!(error instanceof CommandFailure) || error.status !== 403 || toolset !== undefined) throw error;
+    const { kind, status } = error;
+    throw new CommandFailure(kind, `${error.message} A toolset's own token needs --toolset NAME.`, { cause: error, status });
+  };
+}
+
+async function refusal(response: Response, aboutToken: string): Promise<CommandFailure> {
   const { status } = response;
   const text = await response.text().catch((error: unknown) => String(error));
-  const hint = status === 401 || status === 403 ? ' Give the token in an environment variable or with --token-file.' : '';
+  const hint = status === 401 || status === 403 ? ` ${aboutToken}` : '';
   const shown = shownText(detailOf(text).slice(0, SHOWN_DETAIL));
   return new CommandFailure(
     status >= 500 || BUSY.has(status) ? 'away' : 'refused',

@@ -9,12 +9,21 @@ export interface TokenSource {
   readonly file: string | undefined;
 }
 
+export interface Token {
+  readonly value: string;
+  /** Where it was found, for messages: `the variable MCP_AGENT_API_TOKEN`. */
+  readonly from: string;
+}
+
 /**
  * The bearer token for a service (CONTRACT.md 9.1); undefined where none is set. It is never an argument, because every user of a machine
  * sees the arguments of its processes. Throws a CommandFailure for a file that holds no token.
  */
-export function findToken({ env, variables, file }: TokenSource): string | undefined {
-  if (file === undefined) return variables.map((variable) => env[variable]?.trim()).find((value) => value !== undefined && value !== '');
+export function findToken({ env, variables, file }: TokenSource): Token | undefined {
+  if (file === undefined) {
+    const found = variables.map((variable) => ({ value: env[variable]?.trim() ?? '', from: `the variable ${variable}` }));
+    return found.find(({ value }) => value !== '');
+  }
   let token: string;
   try {
     token = readFileSync(file, 'utf8').trim();
@@ -23,5 +32,5 @@ export function findToken({ env, variables, file }: TokenSource): string | undef
     throw new CommandFailure('refused', `The token file ${JSON.stringify(file)} cannot be read (${code}).`, { cause: error });
   }
   if (!/^\S+$/.test(token)) throw new CommandFailure('refused', `The token file ${JSON.stringify(file)} does not hold one token.`);
-  return token;
+  return { value: token, from: `the file ${JSON.stringify(file)}` };
 }

@@ -8,7 +8,7 @@ import { type Paint, painter } from './shown-text.js';
 import { type CommandContext, CommandFailure, limitTime, pause } from './terminal.js';
 import { findToken } from './token.js';
 
-const TOKENS = ['MCP_AGENT_API_ADMIN_TOKEN', 'MCP_AGENT_API_TOKEN', 'MCP_AGENT_API_REFRESH_TOKEN'];
+const TOKENS = ['MCP_AGENT_API_ADMIN_TOKEN', 'MCP_AGENT_API_TOKEN', 'MCP_AGENT_API_REFRESH_TOKEN'] as const;
 
 /** How long to wait before connecting again: doubling, and from the start again after a connection that worked. */
 const FIRST_WAIT_MS = 250;
@@ -29,7 +29,8 @@ export async function watch(options: WatchArguments, context: CommandContext): P
   const { terminal, clock, signal, env } = context;
   const state: Following = { lastEventId: undefined, connected: false, waitMs: FIRST_WAIT_MS };
   try {
-    const service = new Service({ url: options.url, token: findToken({ env, variables: TOKENS, file: options.tokenFile }) });
+    const token = findToken({ env, variables: TOKENS, file: options.tokenFile });
+    const service = new Service({ url: options.url, token, tokenVariable: TOKENS[0] });
     const print = options.json ? jsonPrinter(context) : textPrinter(context, service);
     for (;;) {
       const failure = await follow(state, { service, print, context });

@@ -1,4 +1,3 @@
-import { assembleCatalog } from './catalog.js';
 import { type ChangeClass, classesOfTool, diffSnapshots } from './diff.js';
 import type { GenerationRecord, ToolFact } from './facts.js';
 import { factsOf } from './generation-record.js';
@@ -64,7 +63,7 @@ export function reportHeld({ waiting: { reason, snapshot }, before, since }: Hel
 /** What a dry run found about one toolset (CONTRACT.md 9, `POST /refresh?dry=true`). */
 export interface ToolsetPreview {
   readonly name: string;
-  readonly outcome: 'would-swap' | 'would-hold' | 'unchanged' | 'failed';
+  readonly outcome: 'would-swap' | 'would-reject' | 'would-hold' | 'unchanged' | 'failed';
   /** Of the list that the toolset answered; null where it failed. */
   readonly fingerprint: string | null;
   readonly classes: readonly ChangeClass[];
@@ -75,16 +74,11 @@ export interface ToolsetPreview {
 
 /** What a refresh would do now; nothing was swapped and nothing is held because of it. */
 export interface Preview {
-  /** The first that applies to a toolset: `failed`, `would-swap`, `would-hold`, `unchanged`. */
+  /** The first that applies to a toolset: `failed`, `would-reject`, `would-swap`, `would-hold`, `unchanged`. */
   readonly outcome: ToolsetPreview['outcome'];
   readonly toolsets: readonly ToolsetPreview[];
   /** What the model would see change, by the names that it sees. */
   readonly changes: CatalogChanges;
-}
-
-/** The catalog with this list in the place of the live one of its toolset. */
-export function withSnapshot(snapshots: readonly Snapshot[], snapshot: Snapshot) {
-  return assembleCatalog([...snapshots.filter(({ toolset }) => toolset !== snapshot.toolset), snapshot]);
 }
 
 function reportTool(fact: ToolFact): ToolReport {

@@ -7,16 +7,16 @@ const SECOND_QUESTION = 'Anything new in the announcements?';
 export function demoBanner(options: {
   readonly baseUrl: string;
   readonly files: DemoToolsets['files'];
+  readonly urls: DemoToolsets['urls'];
   /** The demo's own token of administrators; left out where the user set one, which is not for the terminal. */
   readonly adminToken?: string;
 }): string {
-  const { baseUrl, files, adminToken } = options;
-  const byHand =
-    adminToken === undefined ? '' : `\n  Refresh by hand: curl -s -X POST ${baseUrl}/refresh -H 'authorization: Bearer ${adminToken}'`;
+  const { baseUrl, files, urls, adminToken } = options;
   return `
 mcp-agent-api demo, listening on ${baseUrl}
 
-  toolsets  knowledge-base (2025 protocol) and places (2026-07-28 protocol), on this machine
+  toolsets  knowledge-base (2025 protocol)       ${urls['knowledge-base']}
+            places (2026-07-28 protocol)         ${urls.places}
   model     built in: it calls the tool whose name and description share most words with the question
 
 Open ${baseUrl} in a browser and ask there, or try it in a second terminal:
@@ -39,8 +39,16 @@ Open ${baseUrl} in a browser and ask there, or try it in a second terminal:
   4. Ask the second question again. Now the answer comes from the announcements.
 
   The other toolset: ask "Which places are near Vienna?", or edit ${files.places}
-  What the model is shown: curl -s ${baseUrl}/connections      What happened so far: curl -s ${baseUrl}/refresh${byHand}
+
+  What the model is shown    curl -s ${baseUrl}/connections
+  The state of everything    curl -s ${baseUrl}/refresh
+  Each event as it comes     npx mcp-agent-api watch ${baseUrl}${adminToken === undefined ? '' : refreshByHand(baseUrl, adminToken)}
+  One toolset's fingerprint  npx mcp-agent-api fingerprint ${urls['knowledge-base']}
 `;
+}
+
+function refreshByHand(baseUrl: string, adminToken: string): string {
+  return `\n  Refresh by hand            MCP_AGENT_API_ADMIN_TOKEN=${adminToken} npx mcp-agent-api refresh ${baseUrl}`;
 }
 
 function curl(baseUrl: string, question: string): string {

@@ -19,6 +19,8 @@ export interface Demo {
   readonly model: DemoModel;
   /** The definition file of each toolset; saving one redeploys that toolset. */
   readonly files: DemoToolsets['files'];
+  /** The MCP endpoint of each toolset. */
+  readonly urls: DemoToolsets['urls'];
   close(): Promise<void>;
 }
 
@@ -30,6 +32,7 @@ export async function startDemo(options: { readonly logger: Logger }): Promise<D
     indexUrl: toolsets.indexUrl,
     model: new DemoModel(),
     files: toolsets.files,
+    urls: toolsets.urls,
     async close() {
       await toolsets.close();
       if (folder.kind === 'copy') rmSync(folder.path, { recursive: true, force: true });

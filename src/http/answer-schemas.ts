@@ -150,7 +150,7 @@ export const heldSchema = z.strictObject({
   ),
 });
 
-const previewOutcome = z.enum(['failed', 'would-swap', 'would-hold', 'unchanged']);
+const previewOutcome = z.enum(['failed', 'would-reject', 'would-swap', 'would-hold', 'unchanged']);
 
 /** What a refresh would do. */
 export const previewSchema = z.strictObject({

@@ -12,6 +12,8 @@ export interface Tokens {
   readonly refresh?: ReadonlyMap<string, string>;
 }
 
+const ADMIN = 'MCP_AGENT_API_ADMIN_TOKEN';
+
 /** Who asks. `toolset` is the deploy pipeline of one toolset. */
 export type Caller =
   | { readonly kind: 'nobody' }
@@ -54,7 +56,8 @@ export class Callers {
       if (this.#tokens.api === undefined || caller.kind === 'user' || caller.kind === 'admin') return next();
       if (caller.kind === 'toolset')
         return next(routes === 'refresh' ? undefined : forbidden("A toolset's token is good for refreshing only."));
-      return next(unauthorized());
+      const toolsets = routes === 'refresh' && this.#hasToolsetTokens ? `, or a toolset's own of MCP_AGENT_API_REFRESH_TOKENS` : '';
+      return next(unauthorized(req, `MCP_AGENT_API_TOKEN or ${ADMIN}${toolsets}`));
     };
   }
 
@@ -64,12 +67,42 @@ export class Callers {
     if (caller.kind === 'admin') return;
     if (caller.kind === 'toolset') {
       if (caller.toolset === toolset) return;
-      throw forbidden(`This token refreshes the toolset ${JSON.stringify(caller.toolset)} only; name it in the body.`);
+      const own = JSON.stringify(caller.toolset);
+      if (toolset === undefined) throw forbidden(`This token is good for the toolset ${own} only, and the request names no toolset.`);
+      throw forbidden(`This token is good for the toolset ${own} only, not for ${JSON.stringify(toolset)}.`);
     }
+    throw this.#refusal(
+      req,
+      this.#hasToolsetTokens ? "MCP_AGENT_API_ADMIN_TOKEN, or the toolset's own of MCP_AGENT_API_REFRESH_TOKENS" : ADMIN,
+    );
+  }
+
+  /** Throws a problem unless the caller is an administrator. */
+  assertAdmin(req: Request): void {
+    const caller = this.callerOf(req);
+    if (caller.kind === 'toolset') throw forbidden("A toolset's token is good for refreshing only.");
+    if (caller.kind !== 'admin') throw this.#refusal(req, ADMIN);
+  }
+
+  get #hasToolsetTokens(): boolean {
+    return this.#tokens.refresh !== undefined && this.#tokens.refresh.size > 0;
+  }
+
+  /** Why somebody without a token of this right is refused; `wanted` names the variables that hold one. */
+  #refusal(req: Request, wanted: string): Problem {
     if (this.#tokens.admin !== undefined)
-      throw caller.kind === 'nobody' ? unauthorized() : forbidden('This needs the token of MCP_AGENT_API_ADMIN_TOKEN.');
-    if (this.#isAdmin) throw forbidden('Only administrators may refresh.');
-    throw forbidden('Set MCP_AGENT_API_ADMIN_TOKEN to allow this, and send it as a bearer token.');
+      return this.callerOf(req).kind === 'nobody'
+        ? unauthorized(req, wanted)
+        : forbidden(`This token may not do this. It needs that of ${wanted}.`);
+    if (this.#isAdmin) return forbidden('Only administrators may do this.');
+    const sent = bearerOf(req) === undefined ? '' : 'The token that was sent may not do this. ';
+    if (wanted !== ADMIN)
+      return forbidden(
+        `${sent}Name a toolset and send its own token of MCP_AGENT_API_REFRESH_TOKENS, or set ${ADMIN} where the service runs.`,
+      );
+    return forbidden(
+      `${sent}Set ${ADMIN} where the service runs and send it as a bearer token; for one toolset's deploy pipeline MCP_AGENT_API_REFRESH_TOKENS will do.`,
+    );
   }
 }
 
@@ -86,8 +119,15 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function unauthorized(): Problem {
-  return new Problem(401, 'unauthorized', 'Send the token as Authorization: Bearer.', { 'www-authenticate': 'Bearer' });
+/** Says which variables hold a token that would do, and whether one was sent (RFC 6750, section 3). */
+function unauthorized(req: Request, wanted: string): Problem {
+  const [detail, challenge] =
+    req.get('authorization') === undefined
+      ? [`A token is needed: send that of ${wanted} as Authorization: Bearer.`, 'Bearer']
+      : bearerOf(req) === undefined
+        ? [`Authorization holds no bearer token. Send the token of ${wanted} as Authorization: Bearer.`, 'Bearer']
+        : [`A token was sent, but the service does not know it. Send that of ${wanted}.`, 'Bearer error="invalid_token"'];
+  return new Problem(401, 'unauthorized', detail, { 'www-authenticate': challenge });
 }
 
 function forbidden(detail: string): Problem {

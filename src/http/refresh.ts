@@ -1,6 +1,8 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { Preview } from '../core/change-report.js';
+import { closestFirst } from '../core/closest-names.js';
+import type { LiveAgents } from '../core/ports.js';
 import type { RefreshStatus, RoundRecord, ShownError } from '../core/status.js';
 import type { AgentSource } from './agent-source.js';
 import type { Caller, Callers } from './caller.js';
@@ -29,20 +31,32 @@ export function refreshNowRoute(source: AgentSource, callers: Callers): RequestH
     const refresher = refresherOf(source);
     if (parseBody(drySchema, req.query.dry) === 'true') {
       if (refresher.preview === undefined) throw new Problem(404, 'not_available', 'This host cannot say what a refresh would do.');
-      res.json(shownPreview(await refresher.preview({ toolset }).catch(refuseUnknown(toolset)), caller));
+      res.json(shownPreview(await refresher.preview({ toolset }).catch(refuseUnknown(toolset, refresher)), caller));
       return;
     }
     const gone = new AbortController();
     res.once('close', () => gone.abort());
-    const record = await refresher.refresh({ toolset, signal: gone.signal }).catch(refuseUnknown(toolset));
+    const record = await refresher.refresh({ toolset, signal: gone.signal }).catch(refuseUnknown(toolset, refresher));
     res.json(shownRound(record, caller));
   };
 }
 
-function refuseUnknown(toolset: string | undefined) {
+/** So many of the toolsets are named where one was asked for that there is not. */
+const NAMED = 20;
+
+/** The names are no secret from those who may ask here: `GET /refresh` shows them. */
+function refuseUnknown(toolset: string | undefined, refresher: LiveAgents<unknown>) {
   return (error: unknown): never => {
-    if (error instanceof RangeError) throw new Problem(404, 'unknown_toolset', `The index names no toolset ${JSON.stringify(toolset)}.`);
-    throw error;
+    if (!(error instanceof RangeError)) throw error;
+    const names = refresher.status().toolsets.map(({ name }) => name);
+    const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+    const known =
+      names.length === 0
+        ? 'none'
+        : `${closestFirst(names, toolset ?? '')
+            .slice(0, NAMED)
+            .join(', ')}${more}`;
+    throw new Problem(404, 'unknown_toolset', `The index names no toolset ${JSON.stringify(toolset)}. It names: ${known}.`);
   };
 }
 
@@ -93,7 +107,7 @@ export function refuseStrangers(callers: Callers): RequestHandler {
 /** Lets nobody but administrators pass. */
 export function refuseOthers(callers: Callers): RequestHandler {
   return (req, _res, next) => {
-    callers.assertMayRefresh(req, undefined);
+    callers.assertAdmin(req);
     next();
   };
 }

@@ -12,9 +12,16 @@ const MAX_TOOLS = 5_000;
 /** Characters of JSON over all pages; each page by itself is bounded when it is read. */
 const MAX_LIST_LENGTH = 64 * 1024 * 1024;
 
+/** What tells the first page from the others. */
+interface Page {
+  readonly digest: string;
+  readonly nextCursor: string;
+}
+
 /**
  * Walks over a toolset's whole tool list and answers every entry, raw, in the order in which they came (CONTRACT.md 2.1).
- * Anything but a walk to the last page throws a CodedError. The signal bounds the walk as a whole and frees its socket.
+ * Anything but a walk to the last page throws a CodedError. An empty cursor is a cursor like any other; but where it brings the first page again,
+ * the server makes no difference between an empty cursor and none, so the page that gave it was the last one. The signal bounds the walk as a whole and frees its socket.
  */
 export async function listTools(connection: Connection, signal: AbortSignal): Promise<readonly ToolDefinition[]> {
   const toolset = connection.endpoint.name;
@@ -22,6 +29,7 @@ export async function listTools(connection: Connection, signal: AbortSignal): Pr
   const tools: ToolDefinition[] = [];
   const cursors = new Set<string>();
   const pages = new Set<string>();
+  let first: Page | undefined;
   let length = 0;
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -31,6 +39,7 @@ export async function listTools(connection: Connection, signal: AbortSignal): Pr
     if (reply.kind === 'error') throw failureOfRpcError({ toolset, ...reply });
     const { tools: entries, nextCursor } = reply.result;
     if (!Array.isArray(entries)) throw fail('LIST_MALFORMED', `has a page whose tools are ${kindOf(entries)}, not an array`);
+    if (cursor === '' && first !== undefined && first.nextCursor === nextCursor && first.digest === digestOf(entries).digest) return tools;
     if (tools.length + entries.length > MAX_TOOLS) throw fail('LIST_TOO_LARGE', `has more than ${MAX_TOOLS} tools`);
     for (const entry of entries) {
       if (!isTool(entry)) throw fail('LIST_MALFORMED', `has an entry (${kindOf(entry)}) that is no tool with a name, at ${tools.length}`);
@@ -42,12 +51,12 @@ export async function listTools(connection: Connection, signal: AbortSignal): Pr
       if (entries.length > 0 && pages.has(digestOf(entries).digest)) throw fail('LIST_INCOMPLETE', 'has the same page twice');
       return tools;
     }
-    if (typeof nextCursor !== 'string' || nextCursor === '')
-      throw fail('LIST_MALFORMED', `has a next cursor that is ${nextCursor === '' ? 'empty' : kindOf(nextCursor)}`);
+    if (typeof nextCursor !== 'string') throw fail('LIST_MALFORMED', `has a next cursor that is ${kindOf(nextCursor)}`);
+    const { digest, size } = digestOf(entries);
+    first ??= { digest, nextCursor };
     // A cursor or a page seen twice means that the server pages in a circle: what we have is not the whole list.
     if (cursors.has(nextCursor)) throw fail('LIST_INCOMPLETE', 'has the same cursor twice');
     cursors.add(nextCursor);
-    const { digest, size } = digestOf(entries);
     if (entries.length > 0 && pages.has(digest)) throw fail('LIST_INCOMPLETE', 'has the same page twice');
     pages.add(digest);
     length += size;

@@ -2,6 +2,9 @@ import { assembleCatalog, type Catalog } from '../core/catalog.js';
 import { CodedError } from '../core/errors.js';
 import type { CatalogChange } from '../core/round-state.js';
 
+/** What a change puts in the place of a toolset's snapshot. */
+export type ChangedToolset = Pick<CatalogChange, 'name' | 'snapshot'>;
+
 export type Build<Agent> = (catalog: Catalog) => Agent | Promise<Agent>;
 
 export interface Candidate<Agent> {
@@ -19,7 +22,7 @@ export interface Candidate<Agent> {
 export async function buildCandidate<Agent>(
   build: Build<Agent>,
   base: Catalog | null,
-  changes: readonly CatalogChange[],
+  changes: readonly ChangedToolset[],
 ): Promise<Candidate<Agent>> {
   const whole = await tryBuild(build, apply(base, changes));
   if (whole.error === null) return { built: whole, accepted: changes.map(({ name }) => name), rejected: [], error: null };
@@ -27,7 +30,7 @@ export async function buildCandidate<Agent>(
 
   let built: Candidate<Agent>['built'];
   let error: CodedError = whole.error;
-  const accepted: CatalogChange[] = [];
+  const accepted: ChangedToolset[] = [];
   const rejected: string[] = [];
   for (const change of changes) {
     const attempt = await tryBuild(build, apply(base, [...accepted, change]));
@@ -42,7 +45,7 @@ export async function buildCandidate<Agent>(
   return { built, accepted: accepted.map(({ name }) => name), rejected, error };
 }
 
-function apply(base: Catalog | null, changes: readonly CatalogChange[]): Catalog {
+function apply(base: Catalog | null, changes: readonly ChangedToolset[]): Catalog {
   const byName = new Map(base?.snapshots.map((snapshot) => [snapshot.toolset, snapshot]));
   for (const { name, snapshot } of changes) {
     if (snapshot === null) byName.delete(name);

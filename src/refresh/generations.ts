@@ -2,7 +2,7 @@ import type { Catalog } from '../core/catalog.js';
 import type { Generation } from '../core/generation.js';
 import type { Clock } from '../core/ports.js';
 import type { RoundEffect, RoundEvent } from '../core/round-state.js';
-import { type Build, buildCandidate, type Candidate } from './candidate.js';
+import { type Build, buildCandidate, type Candidate, type ChangedToolset } from './candidate.js';
 import { GenerationSlot } from './slot.js';
 
 export interface GenerationsOptions<Agent> {
@@ -25,7 +25,8 @@ export class Generations<Agent> {
 
   constructor(options: GenerationsOptions<Agent>) {
     this.#options = options;
-    this.slot = new GenerationSlot(options.onReleased);
+    // Told a moment later, so that everybody hears of a swap before they hear of the end of the generation that it retired.
+    this.slot = new GenerationSlot((generation) => queueMicrotask(() => options.onReleased(generation)));
   }
 
   async make({ base, changes }: Extract<RoundEffect, { type: 'build' }>): Promise<void> {
@@ -34,6 +35,15 @@ export class Generations<Agent> {
     this.#candidate = { ...candidate, number };
     const { accepted, rejected, error, built } = candidate;
     this.#options.onBuilt({ type: 'built', accepted, rejected, error, catalog: built?.catalog ?? null });
+  }
+
+  /** Says which of the changes an agent can be built from; nothing is kept. */
+  async tryBuild(
+    base: Catalog | null,
+    changes: readonly ChangedToolset[],
+  ): Promise<Omit<Candidate<Agent>, 'built'> & { readonly catalog: Catalog | null }> {
+    const { built, ...verdict } = await buildCandidate(this.#options.build, base, changes);
+    return { ...verdict, catalog: built?.catalog ?? null };
   }
 
   /** Makes the generation live that was made last. */

@@ -7,7 +7,7 @@ import type { ReviewPolicy } from '../core/review.js';
 export interface RefresherOptions<Agent> {
   /** What `MCP_URL` is: an index (URL or file path), or one MCP endpoint. */
   readonly url: string;
-  /** Builds an agent from a catalog. Called once per swap, aside from the live agent; when it throws, the live agent stays. */
+  /** Builds an agent from a catalog. Called aside from the live agent, for each swap and each dry run; when it throws, the live agent stays. */
   readonly build: (catalog: Catalog, sessions: Sessions) => Agent | Promise<Agent>;
   /** The safety poll in seconds; 0 turns it off. Default 1800. */
   readonly everySeconds?: number;

@@ -1,45 +1,57 @@
-import type { Catalog } from '../core/catalog.js';
-import { type Preview, withSnapshot } from '../core/change-report.js';
+import type { Preview } from '../core/change-report.js';
 import { diffCatalogs, diffSnapshots } from '../core/diff.js';
 import { isEmpty } from '../core/list-judgement.js';
 import { comparedWith, reviewList } from '../core/review.js';
 import type { Rounds, Toolset } from '../core/round-state.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { CatalogChanges } from '../core/status.js';
+import type { Generations } from './generations.js';
 import { asCoded, shownError } from './status-report.js';
 import type { Watcher } from './watcher.js';
 
 const NO_CHANGES: CatalogChanges = { added: [], removed: [], changed: [] };
+const NOTHING_BUILT = { rejected: [] as readonly string[], error: null, catalog: null };
+const ORDER = ['failed', 'would-reject', 'would-swap', 'would-hold'] as const;
+
+export interface PreviewOptions {
+  readonly toolsets: readonly Toolset[];
+  readonly watcher: Watcher;
+  /** Tries to build an agent from the live catalog with these changes, and keeps nothing. */
+  readonly generations: Pick<Generations<unknown>, 'tryBuild'>;
+}
 
 /** Lists toolsets aside from the rounds and says what would follow (CONTRACT.md 9, `POST /refresh?dry=true`). Never rejects. */
-export async function preview(toolsets: readonly Toolset[], watcher: Watcher): Promise<Preview> {
+export async function preview({ toolsets, watcher, generations }: PreviewOptions): Promise<Preview> {
   const lists = await Promise.all(toolsets.map((toolset) => listOne(toolset, watcher)));
   const { rounds: now } = watcher;
-  const before = now.live ?? undefined;
-  let after: Catalog | undefined = before;
-  const found = lists.map(({ toolset: { id, name }, list }): Preview['toolsets'][number] => {
+  const judged = lists.map(({ toolset, list }) => ({
+    toolset,
+    list,
+    outcome: list.kind === 'failed' ? ('failed' as const) : outcomeOf(now, list.snapshot),
+  }));
+  const differing = judged.flatMap(({ toolset: { name }, list, outcome }) =>
+    list.kind === 'complete' && outcome === 'would-swap' ? [{ name, snapshot: list.snapshot }] : [],
+  );
+  const { rejected, error, catalog } = differing.length === 0 ? NOTHING_BUILT : await generations.tryBuild(now.live, differing);
+  const found = judged.map(({ toolset: { id, name }, list, outcome }): Preview['toolsets'][number] => {
     if (list.kind === 'failed') {
-      return {
-        name,
-        outcome: 'failed',
-        fingerprint: null,
-        classes: [],
-        changes: NO_CHANGES,
-        error: shownError(list.error, watcher.urlOf(id)),
-      };
+      const shown = shownError(list.error, watcher.urlOf(id));
+      return { name, outcome: 'failed', fingerprint: null, classes: [], changes: NO_CHANGES, error: shown };
     }
     const { snapshot } = list;
-    const outcome = outcomeOf(now, snapshot);
-    if (outcome === 'would-swap') after = withSnapshot(after?.snapshots ?? [], snapshot);
     const { added, removed, changed, classes } = diffSnapshots(comparedWith(now, name), snapshot);
     const changes = { added, removed, changed: changed.map(({ tool }) => tool) };
-    return { name, outcome, fingerprint: snapshot.fingerprint, classes, changes, error: null };
+    const isRejected = rejected.includes(name);
+    return {
+      ...{ name, fingerprint: snapshot.fingerprint, classes, changes },
+      outcome: isRejected ? 'would-reject' : outcome,
+      error: isRejected && error !== null ? shownError(error, watcher.urlOf(id)) : null,
+    };
   });
-  const order = ['failed', 'would-swap', 'would-hold'] as const;
   return {
-    outcome: order.find((outcome) => found.some((one) => one.outcome === outcome)) ?? 'unchanged',
+    outcome: ORDER.find((outcome) => found.some((one) => one.outcome === outcome)) ?? 'unchanged',
     toolsets: found.sort((a, b) => (a.name < b.name ? -1 : 1)),
-    changes: after === undefined ? NO_CHANGES : diffCatalogs(before, after),
+    changes: catalog === null ? NO_CHANGES : diffCatalogs(now.live ?? undefined, catalog),
   };
 }
 

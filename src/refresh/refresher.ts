@@ -169,7 +169,7 @@ export class ToolsetRefresher<Agent> extends EventEmitter<RefresherEvents<Agent>
 
   /** Lists every toolset, or the one that is named, aside from the rounds and says what a refresh would do. */
   async preview({ toolset }: { readonly toolset?: string } = {}): Promise<Preview> {
-    return preview(await this.#named(toolset), this.#watcher);
+    return preview({ toolsets: await this.#named(toolset), watcher: this.#watcher, generations: this.#generations });
   }
 
   /** Undefined where nothing is remembered. */

@@ -52,3 +52,12 @@ test('the exit code is that of the outcome, and 2 for a mistyped command', async
   expect(fingerprint.stdout).toEqual([(await fleet.toolset('kb')).fingerprint]);
   expect(mistyped.lines).toEqual([expect.stringContaining('--tooolset')]);
 });
+
+test('a port that is taken ends the start with 1 and with what to set', async () => {
+  const kb = await startSdkToolset({ era: 'legacy', tools: [tool('search', 'Old.')] });
+  const PORT = new URL((await startFleet({ kb: kb.url })).baseUrl).port;
+  const env = { MCP_URL: kb.url, PROVIDER_MODEL: 'openai:test-model', PROVIDER_API_KEY: 'test-key', PORT };
+  const service = startService([], env, { script, cwd: folder });
+  expect(await service.exited).toBe(1);
+  expect(service.stderr).toEqual([expect.stringMatching(/^mcp-agent-api cannot start: .*EADDRINUSE.*; set PORT to another one$/)]);
+});

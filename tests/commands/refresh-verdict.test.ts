@@ -14,16 +14,19 @@ test.each([
   ['unchanged', {}, undefined, { kind: 'good' }],
   ['unchanged', { listed: ['kb'] }, 'kb', { kind: 'good' }],
   ['unchanged', { listed: ['web'] }, 'kb', { kind: 'ask-again', reason: expect.any(String) }],
-  ['aborted', { failing: ['kb'] }, undefined, { kind: 'bad', why: 'aborted' }],
+  ['aborted', { failing: ['kb'] }, undefined, { kind: 'bad', why: 'failing' }],
   ['rejected', {}, undefined, { kind: 'bad', why: 'rejected' }],
   ['held', { held: ['kb'] }, undefined, { kind: 'bad', why: 'held' }],
   ['unchanged', { late: ['kb'] }, undefined, { kind: 'bad', why: 'late' }],
+  // What failed before the round and still does is not live either.
+  ['unchanged', { listed: ['kb'], failing: ['web'] }, undefined, { kind: 'bad', why: 'failing' }],
+  ['swapped', { swapped: ['kb'], failing: ['web'] }, undefined, { kind: 'bad', why: 'failing' }],
   // A toolset was named, and the round tells of it among others.
-  ['aborted', { failing: ['kb', 'web'] }, 'kb', { kind: 'bad', why: 'aborted' }],
+  ['aborted', { failing: ['kb', 'web'] }, 'kb', { kind: 'bad', why: 'failing' }],
   ['aborted', { failing: ['web'] }, 'kb', { kind: 'ask-again', reason: expect.any(String) }],
   ['swapped', { swapped: ['web'], held: ['kb'] }, 'kb', { kind: 'bad', why: 'held' }],
   ['swapped', { swapped: ['web'], late: ['kb'] }, 'kb', { kind: 'bad', why: 'late' }],
-  ['swapped', { swapped: ['web'], failing: ['kb'] }, 'kb', { kind: 'bad', why: 'aborted' }],
+  ['swapped', { swapped: ['web'], failing: ['kb'] }, 'kb', { kind: 'bad', why: 'failing' }],
   ['swapped', { swapped: ['kb'], held: ['web'], late: ['slow'], failing: ['down'] }, 'kb', { kind: 'good' }],
   ['held', { listed: ['kb', 'web'], held: ['web'] }, 'kb', { kind: 'good' }],
 ] as const)('a round that was %s with %j is judged for %s as %j', (outcome, toolsets, toolset, verdict) => {

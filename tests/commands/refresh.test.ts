@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startFleet, tool } from '../flows/fleet.js';
 import { onCleanup } from '../support/cleanup.js';
-import { hang, rpcResult } from '../support/raw-answers.js';
+import { hang, respond, rpcResult } from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { startSdkToolset } from '../support/sdk-toolset.js';
 import { until } from '../support/until.js';
@@ -68,6 +68,37 @@ test('a toolset that fails ends the command with 1 and with the reason, and its 
   expect(command.out[0]).toMatch(/^aborted: /);
   expect(command.out.join('\n')).toContain('LIST_MALFORMED at kb: ');
   expect(await fleet.shown()).toEqual({ search: 'Old.' });
+});
+
+test('without --toolset every toolset counts: those that fail still are named with their reasons, and the code is 1', async () => {
+  const kb = await startRawToolset({ tools: [tool('search', 'Old.')] });
+  const web = await startRawToolset({ tools: [tool('open', 'Opens.')] });
+  const third = await startSdkToolset({ era: 'stateless', name: 'third', tools: [tool('count', 'Old.')] });
+  const fleet = await startFleet({ kb: kb.url, web: web.url, third: third.url }, { env: QUIET });
+  for (const toolset of [kb, web]) toolset.on('tools/list', rpcResult({ tools: null }));
+  expect(await run(['refresh', fleet.baseUrl], asAdmin).ended).toBe(1);
+  // They were failing before this one, which therefore is no longer aborted by them.
+  const command = run(['refresh', fleet.baseUrl], asAdmin);
+  expect(await command.ended).toBe(1);
+  expect(command.out[0]).toMatch(/^unchanged: nothing differs from what is live, as far as the toolsets answered; /);
+  expect(command.out).toContain('  failing, last tools in use: kb, web');
+  expect(command.notes).toEqual([
+    expect.stringMatching(/^kb fails: LIST_MALFORMED: /),
+    expect.stringMatching(/^web fails: LIST_MALFORMED: /),
+  ]);
+  third.setTools([tool('count', 'New.')], { notify: false });
+  expect(await run(['refresh', fleet.baseUrl, '--toolset', 'third'], asAdmin).ended).toBe(0);
+});
+
+test('with --expect a toolset may fail for a while, as it does while it is deployed', async () => {
+  const kb = await startRawToolset({ tools: [tool('search', 'Old.')] });
+  const fleet = await startFleet({ kb: kb.url }, { env: QUIET });
+  const { fingerprint } = await fleet.toolset('kb');
+  const answerAgain = kb.on('tools/list', respond({ status: 503 }));
+  const command = run(['refresh', fleet.baseUrl, '--toolset', 'kb', '--expect', fingerprint ?? ''], asKb);
+  await until(() => command.notes.some((note) => note.startsWith('Waiting: TOOLSET_SERVER_ERROR at kb')));
+  answerAgain();
+  expect(await command.ended).toBe(0);
 });
 
 test('a list that is late ends the command with 1', async () => {
@@ -164,13 +195,24 @@ test('says which service cannot be reached, which token is missing, and which to
   expect(nobody.notes).toEqual([expect.stringContaining('http://127.0.0.1:9/')]);
   const stranger = run(['refresh', fleet.baseUrl]);
   expect(await stranger.ended).toBe(1);
-  expect(stranger.notes).toEqual([expect.stringMatching(/answered 401: .*--token-file/)]);
+  expect(stranger.notes).toEqual([expect.stringMatching(/answered 401: A token is needed: .*MCP_AGENT_API_REFRESH_TOKEN, .*--token-file/)]);
   const other = run(['refresh', fleet.baseUrl, '--toolset', 'web'], asKb);
   expect(await other.ended).toBe(1);
-  expect(other.notes).toEqual([expect.stringContaining('answered 403')]);
+  expect(other.notes).toEqual([
+    expect.stringMatching(/answered 403: .*"kb" only, not for "web"\. .*the variable MCP_AGENT_API_REFRESH_TOKEN/),
+  ]);
+  const unnamed = run(['refresh', fleet.baseUrl], asKb);
+  expect(await unnamed.ended).toBe(1);
+  expect(unnamed.notes).toEqual([expect.stringMatching(/answered 403: .*"kb" only.* needs --toolset NAME\.$/)]);
+  const wrong = run(['refresh', fleet.baseUrl, '--toolset', 'kb'], { env: { MCP_AGENT_API_ADMIN_TOKEN: 'mistyped' } });
+  expect(await wrong.ended).toBe(1);
+  expect(wrong.notes).toEqual([
+    expect.stringMatching(/answered 401: A token was sent, but .*read from the variable MCP_AGENT_API_ADMIN_TOKEN\.$/),
+  ]);
+  expect(wrong.notes.join()).not.toContain('mistyped');
   const unknown = run(['refresh', fleet.baseUrl, '--toolset', 'nope'], asAdmin);
   expect(await unknown.ended).toBe(1);
-  expect(unknown.notes).toEqual([expect.stringMatching(/answered 404: .*nope/)]);
+  expect(unknown.notes).toEqual([expect.stringMatching(/answered 404: .*nope.* It names: kb, web\.$/)]);
   const page = run(['refresh', `${fleet.index.url}/..`], asAdmin);
   expect(await page.ended).toBe(1);
 });

@@ -30,6 +30,9 @@ test('shows every toolset, then each change as it happens: the state, the round,
   const shown = command.out.join('\n');
   expect(shown).toMatch(/^[0-9:.]{12} swapped: the new tools are live; round \d+ \(notification, \d+ ms\), generation 2$/m);
   expect(shown).toMatch(/^[0-9:.]{12} generation 2 is live \(notification\)$/m);
+  // The swap is told first, then the end of the generation that it retired, and each changed tool once.
+  expect(command.out.filter((line) => line === '  ~ search')).toHaveLength(1);
+  expect(shown.indexOf('generation 2 is live')).toBeLessThan(shown.indexOf('generation 1 has no runs left'));
   expect(shown).toMatch(/^ {2}search of kb \(text\)\n {4}description\n {4}- Old\.\n {4}\+ New⟨U\+200B⟩\.$/m);
 
   await kb.kill();

@@ -61,6 +61,13 @@ describe('createLogger', () => {
     expect(terminal.lines()[0]).toContain('\u001b[');
   });
 
+  test('pretty gives an entry with many fields, as the settings at start, a line for each of them', () => {
+    const { logger, lines } = capture({ format: 'pretty' });
+    logger.info('configuration', Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`SETTING_${index}`, index])));
+    expect(lines()).toHaveLength(26);
+    expect(lines().slice(0, 2)).toEqual([expect.stringMatching(/info {2}configuration$/), '    SETTING_0=0']);
+  });
+
   test('a toolset cannot forge lines or move the cursor by its name', () => {
     const { logger, lines } = capture({ format: 'pretty' });
     logger.info('toolset watching', { toolset: 'a\nfake\u001b[2J\u009b', server: { name: 'b\r\u001b' } });

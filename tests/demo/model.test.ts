@@ -79,11 +79,18 @@ test('a tool that failed is reported as failed', async () => {
   expect(answer.text).toBe('search_knowledge failed:\n\nno answer');
 });
 
-test('the banner gives the file to edit and curl lines with a whole request body', () => {
-  const banner = demoBanner({
+test("the banner gives the file to edit, each toolset's URL, and curl lines with a whole request body", () => {
+  const options = {
     baseUrl: 'http://127.0.0.1:8000',
     files: { 'knowledge-base': '/tmp/d/kb.json', places: '/tmp/d/places.json' },
-  });
+    urls: { 'knowledge-base': 'http://127.0.0.1:9000/kb', places: 'http://127.0.0.1:9000/places' },
+  };
+  const banner = demoBanner(options);
+  for (const url of Object.values(options.urls)) expect(banner).toContain(url);
+  expect(banner).not.toContain('Refresh by hand');
+  expect(demoBanner({ ...options, adminToken: 'own' })).toContain(
+    'MCP_AGENT_API_ADMIN_TOKEN=own npx mcp-agent-api refresh http://127.0.0.1:8000\n',
+  );
   expect(banner).toContain('Edit /tmp/d/kb.json');
   const bodies = [...banner.matchAll(/curl -sN http:\/\/127\.0\.0\.1:8000\/runs .* -d '(.*)'/g)].map((match) => JSON.parse(match[1] ?? ''));
   expect(bodies.map((body) => body.messages[0].content)).toEqual([

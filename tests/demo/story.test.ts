@@ -30,7 +30,7 @@ async function startStory() {
   onCleanup(() => closeServer(server, 0));
   await app.start();
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { app, baseUrl, files: toolsets.files, banner: demoBanner({ baseUrl, files: toolsets.files }) };
+  return { app, baseUrl, files: toolsets.files, banner: demoBanner({ baseUrl, files: toolsets.files, urls: toolsets.urls }) };
 }
 
 /** Sends what a `curl` line of the banner sends, and returns the whole stream. */

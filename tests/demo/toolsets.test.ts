@@ -49,6 +49,7 @@ async function connect(toolsets: DemoToolsets, name: DemoToolsetName) {
 async function urlOf(toolsets: DemoToolsets, name: DemoToolsetName): Promise<string> {
   const index: unknown = await (await fetch(toolsets.indexUrl)).json();
   const { connections } = index as { connections: Record<DemoToolsetName, { url: string }> };
+  expect(toolsets.urls[name]).toBe(connections[name].url);
   return connections[name].url;
 }
 

@@ -1,6 +1,10 @@
 import type { Preview } from '../../src/core/change-report.js';
+import { ToolsetRefresher } from '../../src/refresh/refresher.js';
+import { onCleanup } from '../support/cleanup.js';
+import { startIndex } from '../support/index-server.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { startSdkToolset } from '../support/sdk-toolset.js';
+import { until } from '../support/until.js';
 import { ADMIN, startFleet, tool } from './fleet.js';
 
 const OWN = { authorization: 'Bearer kb-token' };
@@ -67,4 +71,44 @@ test('a list that is suddenly empty would be held', async () => {
   kb.setTools([], { notify: false });
   expect((await dryRun(fleet.baseUrl)).preview.outcome).toBe('would-hold');
   expect(await fleet.shown()).toEqual({ search: 'v1' });
+});
+
+test('a change from which no agent can be built would be rejected; what others changed would go live all the same', async () => {
+  const kb = await startSdkToolset({ era: 'legacy', tools: [tool('search', 'v1')] });
+  const web = await startSdkToolset({ era: 'legacy', tools: [tool('open', 'v1')] });
+  const index = await startIndex({ kb: kb.url, web: web.url });
+  const built: string[] = [];
+  const refresher = new ToolsetRefresher({
+    url: index.url,
+    everySeconds: 0,
+    build: ({ snapshots }) => {
+      const names = snapshots.flatMap(({ tools }) => tools.map(({ name }) => name));
+      if (names.includes('unbuildable')) throw new Error('no agent with this tool');
+      built.push(names.join(' '));
+      return { built: built.length };
+    },
+  });
+  onCleanup(() => refresher.stop());
+  await refresher.start();
+  await until(() => refresher.current?.catalog.snapshots.length === 2);
+  const { current } = refresher;
+  const before = built.length;
+  expect(await refresher.preview()).toMatchObject({ outcome: 'unchanged' });
+  // Nothing differs, so nothing needs to be built.
+  expect(built).toHaveLength(before);
+
+  kb.setTools([tool('unbuildable', 'v1')], { notify: false });
+  web.setTools([tool('open', 'v1'), tool('close', 'v1')], { notify: false });
+  const preview = await refresher.preview();
+  expect(preview).toMatchObject({
+    outcome: 'would-reject',
+    toolsets: [
+      { name: 'kb', outcome: 'would-reject', error: { code: 'BUILD_FAILED', message: expect.stringContaining('no agent with this tool') } },
+      { name: 'web', outcome: 'would-swap', error: null },
+    ],
+    changes: { added: ['close'], removed: [], changed: [] },
+  });
+  expect(refresher.current).toBe(current);
+  // The round that follows does what the dry run said.
+  expect(await refresher.refresh()).toMatchObject({ outcome: 'swapped', changes: preview.changes });
 });

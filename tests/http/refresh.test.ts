@@ -114,6 +114,38 @@ test('a request for a dry run never makes the change, also where the host cannot
   expect(host.asked).toEqual([]);
 });
 
+test('a refusal says what is wrong with the token and which variables hold one that would do', async () => {
+  const host = await startRefreshHost({ tokens });
+  const said = async (response: Response) =>
+    [response.status, response.headers.get('www-authenticate'), ((await response.json()) as { detail: string }).detail] as const;
+  const both = /MCP_AGENT_API_ADMIN_TOKEN.*MCP_AGENT_API_REFRESH_TOKENS/;
+  expect(await said(await refresh(host, {}))).toEqual([401, 'Bearer', expect.stringMatching(/^A token is needed/)]);
+  const unknown = await said(await refresh(host, { token: 'mistyped' }));
+  expect(unknown).toEqual([
+    401,
+    'Bearer error="invalid_token"',
+    expect.stringMatching(/^A token was sent, but the service does not know it/),
+  ]);
+  expect(unknown[2]).toMatch(both);
+  const basic = await fetch(`${host.url}/refresh`, { headers: { authorization: 'Basic eDp5' } });
+  expect(await said(basic)).toEqual([401, 'Bearer', expect.stringMatching(/holds no bearer token/)]);
+  expect((await said(await refresh(host, { token: 'user-token' })))[2]).toMatch(both);
+  expect((await said(await refresh(host, { token: 'kb-token' })))[2]).toContain('names no toolset');
+  expect((await said(await refresh(host, { token: 'kb-token', body: { toolset: 'web' } })))[2]).toMatch(/"kb" only, not for "web"/);
+  const approve = await fetch(`${host.url}/refresh/held/x/approve`, { method: 'POST', headers: bearer('kb-token') });
+  expect((await said(approve))[2]).toBe("A toolset's token is good for refreshing only.");
+
+  const withoutAdmin = await startRefreshHost({ tokens: { refresh: tokens.refresh } });
+  const detail = (await said(await refresh(withoutAdmin, { token: 'mistyped' })))[2];
+  expect(detail).toMatch(/^The token that was sent may not do this\. .*MCP_AGENT_API_REFRESH_TOKENS.*MCP_AGENT_API_ADMIN_TOKEN/);
+});
+
+test('a refresh of a toolset that there is not names those that there are, the likeliest first', async () => {
+  const host = await startRefreshHost({ tokens });
+  const answer = await refresh(host, { token: 'admin-token', body: { toolset: 'nobody' } });
+  expect(await answer.json()).toMatchObject({ code: 'unknown_toolset', detail: 'The index names no toolset "nobody". It names: kb, web.' });
+});
+
 test('without an admin token the answer names the variable to set', async () => {
   const host = await startRefreshHost({});
   const response = await refresh(host, {});

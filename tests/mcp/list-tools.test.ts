@@ -59,6 +59,42 @@ describe('the walk over the pages', () => {
     expect(await session.names()).toEqual(['only']);
   });
 
+  /** A server for which an empty cursor is the same as none. */
+  const withEmptyCursors = (first: answers.Answer, byCursor: Readonly<Record<string, answers.Answer>> = {}): answers.Answer => {
+    return (exchange) => (byCursor[String(exchange.params.cursor || 'none')] ?? first)(exchange);
+  };
+
+  it('takes an empty cursor for the end where it brings the first page again: the server writes it for none', async () => {
+    const { toolset, session } = await connected();
+    toolset.on('tools/list', withEmptyCursors(page([tool('only')], { nextCursor: '' })));
+    expect(await session.names()).toEqual(['only']);
+    expect(cursorsOf(toolset)).toEqual([undefined, '']);
+    toolset.on('tools/list', withEmptyCursors(page([tool('a')], { nextCursor: '2' }), { 2: page([tool('b')], { nextCursor: '' }) }));
+    expect(await session.names()).toEqual(['a', 'b']);
+    const many = Array.from({ length: 3_000 }, (_, index) => tool(`t${index}`));
+    toolset.on('tools/list', withEmptyCursors(page(many, { nextCursor: '' })));
+    expect(await session.names()).toHaveLength(3_000);
+    toolset.on('tools/list', withEmptyCursors(page([], { nextCursor: '' })));
+    expect(await session.names()).toEqual([]);
+  });
+
+  it('follows an empty cursor that leads to a page of its own', async () => {
+    const { toolset, session } = await connected();
+    toolset.once('tools/list', page([tool('a')], { nextCursor: '' }), page([tool('b')], { nextCursor: '3' }), page([tool('c')]));
+    expect(await session.names()).toEqual(['a', 'b', 'c']);
+    expect(cursorsOf(toolset)).toEqual([undefined, '', '3']);
+  });
+
+  it.each([
+    ['it brings another first page than before', page([tool('b')], { nextCursor: '' }), 'LIST_INCOMPLETE'],
+    ['it brings the tools of the first page with another cursor', page([tool('a')], { nextCursor: '2' }), 'LIST_INCOMPLETE'],
+    ['the server refuses the cursor that it gave', answers.rpcError(-32602, 'Invalid cursor'), 'TOOLSET_PROTOCOL_ERROR'],
+  ])('fails after an empty cursor when %s', async (_case, second, code) => {
+    const { toolset, session } = await connected();
+    toolset.once('tools/list', page([tool('a')], { nextCursor: '' }), second);
+    expect(await codeOf(session.listNow())).toBe(code);
+  });
+
   it('begins at the first page again after a failure on a later one', async () => {
     const { toolset, session } = await connected();
     toolset.once('tools/list', page([tool('a')], { nextCursor: '2' }), answers.respond({ status: 500 }));
@@ -102,7 +138,6 @@ describe('an answer that is no list', () => {
     ['tools as an object', page({}), 'LIST_MALFORMED'],
     ['a null entry', page([null]), 'LIST_MALFORMED'],
     ['an entry without a name', page([tool('a'), {}]), 'LIST_MALFORMED'],
-    ['an empty cursor', page([tool('a')], { nextCursor: '' }), 'LIST_MALFORMED'],
     ['a cursor that is a number', page([tool('a')], { nextCursor: 7 }), 'LIST_MALFORMED'],
     ['more than 5 000 tools', page(Array.from({ length: 5_001 }, (_, index) => ({ name: `t${index}` }))), 'LIST_TOO_LARGE'],
     ['a null result', answers.rpcResult(null), 'TOOLSET_NOT_MCP'],

@@ -25,6 +25,8 @@ export interface DemoToolsets {
   readonly indexUrl: string;
   /** The definition file of each toolset. */
   readonly files: Readonly<Record<DemoToolsetName, string>>;
+  /** The MCP endpoint of each toolset. */
+  readonly urls: Readonly<Record<DemoToolsetName, string>>;
   close(): Promise<void>;
 }
 
@@ -55,11 +57,12 @@ export async function startDemoToolsets(options: {
   };
 
   let baseUrl = '';
+  const endpointOf = (name: string) => `${baseUrl}/${name}/mcp`;
   const http = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://127.0.0.1').pathname;
     if (path === '/mcp-index' && request.method === 'GET') {
       const connections = Object.fromEntries(
-        [...deployed.keys()].map((name) => [name, { transport: 'streamable_http', url: `${baseUrl}/${name}/mcp` }]),
+        [...deployed.keys()].map((name) => [name, { transport: 'streamable_http', url: endpointOf(name) }]),
       );
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ connections }));
       return;
@@ -97,6 +100,7 @@ export async function startDemoToolsets(options: {
   return {
     indexUrl: `${baseUrl}/mcp-index`,
     files,
+    urls: { 'knowledge-base': endpointOf('knowledge-base'), places: endpointOf('places') },
     async close() {
       await closeToolsets();
       const closed = new Promise((resolve) => http.close(resolve));
