@@ -1,0 +1,22 @@
+import type { Contestant } from './contestant.js';
+import type { ScenarioResult } from './result.js';
+
+export interface BenchContext {
+  /** `quick`: at most some seconds, with slack, for CI. `full`: the figures of the report. */
+  readonly mode: 'quick' | 'full';
+  /** How often each contestant is measured, in turn (A B A B). */
+  readonly rounds: number;
+  /** The peers that are installed; empty but for `npm run bench:peers`. */
+  readonly peers: readonly Contestant[];
+  /** Says what is being done now: shown as progress. */
+  say(text: string): void;
+}
+
+/** One goal of the benchmark: measures everybody, interleaved, each in a fresh process, and says what the goal asks. */
+export interface Scenario {
+  readonly goal: string;
+  readonly title: string;
+  /** About how long it takes, in seconds, by mode; 0 leaves it out. For the progress line's time left. */
+  readonly seconds: { readonly quick: number; readonly full: number };
+  run(context: BenchContext): Promise<ScenarioResult>;
+}
