@@ -1,4 +1,8 @@
+import process from 'node:process';
 import { defineConfig } from 'vite';
+
+// Vite heeds the value of whoever builds. With any but this one the page would hold React's large form for developers, and paths of the machine.
+process.env.NODE_ENV = 'production';
 
 /** Builds the page into `dist/page`. Its addresses are relative, so that a host may mount the router below any path. */
 export default defineConfig({

@@ -25,11 +25,12 @@ const SETUP_LOCK = 4_812_371_905;
 /** Shares threads, locks, facts and hints over a PostgreSQL. Rejects with a {@link StoreUnusable} that names the host or the package. */
 export async function openPostgresStore(url: string, options: StoreOptions): Promise<Store> {
   const { clock, logger, instance, localLocks, threadDays = 0 } = options;
-  const { default: pg } = await loadDriver('pg', () => import('pg'));
-  const { PostgresSaver } = await loadDriver(
-    '@langchain/langgraph-checkpoint-postgres',
-    () => import('@langchain/langgraph-checkpoint-postgres'),
-  );
+  const { default: pg } = await loadDriver({ store: 'postgres', name: 'pg', load: () => import('pg') });
+  const { PostgresSaver } = await loadDriver({
+    store: 'postgres',
+    name: '@langchain/langgraph-checkpoint-postgres',
+    load: () => import('@langchain/langgraph-checkpoint-postgres'),
+  });
   const applicationName = `mcp-agent-api ${randomUUID()}`;
   const settings = {
     connectionString: url,

@@ -17,11 +17,12 @@ const BUSY_MS = 2_000;
 /** Keeps everything in one file, which this process has to itself. Rejects with a {@link StoreUnusable} that names the file or the package. */
 export async function openSqliteStore(path: string, options: StoreOptions): Promise<Store> {
   const { clock, logger, localLocks, threadDays = 0, maxPages } = options;
-  const { default: BetterSqlite } = await loadDriver('better-sqlite3', () => import('better-sqlite3'));
-  const { SqliteSaver } = await loadDriver(
-    '@langchain/langgraph-checkpoint-sqlite',
-    () => import('@langchain/langgraph-checkpoint-sqlite'),
-  );
+  const { default: BetterSqlite } = await loadDriver({ store: 'sqlite', name: 'better-sqlite3', load: () => import('better-sqlite3') });
+  const { SqliteSaver } = await loadDriver({
+    store: 'sqlite',
+    name: '@langchain/langgraph-checkpoint-sqlite',
+    load: () => import('@langchain/langgraph-checkpoint-sqlite'),
+  });
   const database = open(path, (file) => new BetterSqlite(file, { timeout: BUSY_MS }));
   const sql = sqlOf(database);
   const saver = new SqliteSaver(database);

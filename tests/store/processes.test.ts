@@ -207,6 +207,7 @@ describe.each(['sqlite', 'postgres'] as const)('with %s', (kind) => {
 
   test('a driver that is not installed stops the start with one line that names the package', async () => {
     const driver = kind === 'sqlite' ? 'better-sqlite3' : 'pg';
+    const packages = `${driver}@${kind === 'sqlite' ? 12 : 8} @langchain/langgraph-checkpoint-${kind}@1`;
     const hooks = join(folder, `without-${driver}.mjs`);
     const hide = `export const resolve = (name, context, next) => {
       if (name === ${JSON.stringify(driver)}) throw Object.assign(new Error('hidden'), { code: 'ERR_MODULE_NOT_FOUND' });
@@ -225,7 +226,7 @@ describe.each(['sqlite', 'postgres'] as const)('with %s', (kind) => {
     );
     expect(await service.exited).toBe(1);
     expect(service.stderr).toEqual([
-      `mcp-agent-api cannot start: MCP_AGENT_CHECKPOINT: this store needs the package ${driver}, which is not installed. Install it: npm install ${driver}`,
+      `mcp-agent-api cannot start: MCP_AGENT_CHECKPOINT: this store needs the package ${driver}, which is not installed. Install it: npm install ${packages}`,
     ]);
   });
 });

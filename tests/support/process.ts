@@ -26,6 +26,8 @@ export interface StartOptions {
   script?: string;
   /** Where it runs; this package's root by default. */
   cwd?: string;
+  /** The Node.js that runs it; the running one by default. */
+  node?: string;
 }
 
 /**
@@ -35,9 +37,9 @@ export interface StartOptions {
 export function startService(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
-  { script = 'dist/main.js', cwd = ROOT }: StartOptions = {},
+  { script = 'dist/main.js', cwd = ROOT, node = process.execPath }: StartOptions = {},
 ): ServiceProcess {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(script, `file://${ROOT}`)), ...args], {
+  const child = spawn(node, [fileURLToPath(new URL(script, `file://${ROOT}`)), ...args], {
     cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
