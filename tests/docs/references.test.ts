@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { EventType } from '@ag-ui/core';
+import { parseArguments } from '../../src/cli.js';
 import { effectiveValues } from '../../src/config/effective-values.js';
 import { readConfig } from '../../src/config.js';
 import { ERROR_CODES } from '../../src/core/errors.js';
@@ -8,6 +9,7 @@ import { ROUTES } from '../../src/http/route-table.js';
 import { anchorsOf, codeIn, type Page, readPages } from './pages.js';
 
 const pages = readPages();
+const NO_PAGE: Page = { path: '', text: '', prose: '', blocks: [] };
 const byPath = new Map(pages.map((page) => [page.path, page]));
 
 /** What is wrong, as `page: finding`, so that a failing test shows all of it. */
@@ -126,6 +128,29 @@ test('every route that a page names, or asks with curl, is in the route table', 
     return [...named, ...asked].filter((route) => !known.has(route));
   });
   expect(unknown).toEqual([]);
+});
+
+test('every command that a page writes down is one that the command line understands', () => {
+  const values: Readonly<Record<string, string>> = { FINGERPRINT: `sha256-${'0'.repeat(64)}` };
+  const refused = findings(({ text }) =>
+    [...text.matchAll(/mcp-agent-api ((?:watch|refresh|fingerprint|demo)\b[^`\n)#]*)/g)]
+      .map(([, words = '']) => words.trim().split(/ +/))
+      // Names in capitals stand for what the reader puts there; all of them but the fingerprint are URLs or names.
+      .map((words) =>
+        words.map((word) => word.replaceAll('"', '').replace(/^\$?([A-Z_]+)$/, (_, name) => values[name] ?? 'http://127.0.0.1/')),
+      )
+      .filter((argv) => parseArguments(argv).kind === 'error')
+      .map((argv) => argv.join(' ')),
+  );
+  expect(refused).toEqual([]);
+});
+
+test('every option of a command that a page writes down is explained by --help', () => {
+  const help = parseArguments(['--help']);
+  const text = help.kind === 'help' ? help.text : '';
+  const options = codeIn(byPath.get('docs/toolset-authors.md') ?? NO_PAGE).flatMap((code) => code.match(/--[a-z-]+/g) ?? []);
+  expect(options).toContain('--expect');
+  expect(options.filter((option) => !text.includes(option))).toEqual([]);
 });
 
 test("README's table of routes has every route, and no other", () => {
