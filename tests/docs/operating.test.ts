@@ -24,3 +24,20 @@ test.each([
   expect(words.length).toBeGreaterThan(3);
   expect(words.filter((word) => !page.includes(`\n| \`${word}\` |`))).toEqual([]);
 });
+
+test.each([
+  ['trigger', /Trigger = (.*);/],
+  ['reason for which a list is held', /reason: ('empty'.*);/],
+])('docs/operating.md names every %s', (_what, type) => {
+  const words = [...(type.exec(readFileSync('src/core/status.ts', 'utf8'))?.[1] ?? '').matchAll(/'(\w+)'/g)].map((match) => match[1]);
+  expect(words.length).toBeGreaterThan(3);
+  expect(words.filter((word) => !page.includes(`\`${word}\``))).toEqual([]);
+});
+
+test('docs/operating.md explains every field of a toolset that does not explain itself', () => {
+  const [, fields = ''] = /export interface ToolsetStatus \{([\s\S]*?)\n\}/.exec(readFileSync('src/core/status.ts', 'utf8')) ?? [];
+  const names = [...fields.matchAll(/^ {2}readonly (\w+):/gm)].map(([, name = '']) => name);
+  expect(names).toContain('missedSignals');
+  const plain = ['name', 'url', 'state', 'protocol', 'server', 'tools', 'fingerprint'];
+  expect(names.filter((name) => !plain.includes(name) && !page.includes(`\`${name}\``))).toEqual([]);
+});
