@@ -22,20 +22,23 @@ const some = (names: readonly string[] | undefined) => (names === undefined ? [.
 
 answerCommands({
   async start(spec: FleetSpec) {
-    const eras: readonly RawEra[] = spec.era === 'mixed' ? ['legacy', 'modern'] : [spec.era ?? 'legacy'];
+    const eras = erasOf(spec);
     for (let number = 0; number < spec.toolsets; number++) {
       const toolset = new Simulated({
-        name: `t${number}`,
+        name: `${spec.prefix ?? 't'}${number}`,
         era: eras[number % eras.length] ?? 'legacy',
         tools: spec.tools ?? 17,
         keepAliveMs: spec.keepAliveMs ?? 15_000,
         viewBytes: spec.viewBytes,
+        port: number === 0 ? (spec.port ?? 0) : 0,
+        revision: spec.revision ?? 0,
       });
       await toolset.start();
       toolsets.set(toolset.name, toolset);
     }
+    const listeningAt = machineNow();
     const index = await startIndex(Object.fromEntries([...toolsets].map(([name, { url }]) => [name, url])));
-    return { indexUrl: index.url, toolsets: [...toolsets].map(([name, { url }]) => ({ name, url })) };
+    return { listeningAt, indexUrl: index.url, toolsets: [...toolsets].map(([name, { url }]) => ({ name, url })) };
   },
   change: ({ names, announce = true }: { names?: string[]; announce?: boolean }) =>
     some(names).map((toolset) => toolset.change({ announce })),
@@ -65,6 +68,7 @@ answerCommands({
     for (const toolset of some(names)) toolset.delay(ms);
   },
   counts: ({ names }: { names?: string[] }) => Object.fromEntries(some(names).map((toolset) => [toolset.name, toolset.counts()])),
+  firsts: () => Object.fromEntries([...toolsets.values()].map((toolset) => [toolset.name, toolset.firsts()])),
   totals(): FleetTotals {
     const requests: Record<string, number> = {};
     const open = { sessions: 0, sockets: 0, streams: 0 };
@@ -82,3 +86,8 @@ answerCommands({
   },
 });
 liveWithParent();
+
+function erasOf({ era = 'legacy' }: FleetSpec): readonly RawEra[] {
+  if (era === 'mixed') return ['legacy', 'modern'];
+  return typeof era === 'string' ? [era] : era;
+}

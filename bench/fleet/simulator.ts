@@ -13,6 +13,10 @@ export interface SimulatedOptions {
   readonly keepAliveMs: number;
   /** A `ui://` view of this many bytes, named by the first tool. */
   readonly viewBytes: number | undefined;
+  /** The port to listen on; 0 is a free one. */
+  readonly port: number;
+  /** The revision to begin with. */
+  readonly revision: number;
 }
 
 /** One toolset of the fleet: a server of tests/support that counts, delays and hangs as it is told. */
@@ -21,15 +25,19 @@ export class Simulated {
   readonly #options: SimulatedOptions;
   readonly #counts = new Map<string, number>();
   #toolset: RawToolset | undefined;
-  #port = 0;
+  #port: number;
   #latencyMs = 0;
   /** While set, lists and everything else are answered only when it resolves. */
   #hang: { readonly over: Promise<void>; end(): void } | undefined;
-  #revision = 0;
+  #revision: number;
+  #firstRequestAt: number | undefined;
+  #firstListedAt: number | undefined;
 
   constructor(options: SimulatedOptions) {
     this.name = options.name;
     this.#options = options;
+    this.#port = options.port;
+    this.#revision = options.revision;
   }
 
   /** Starts to listen, on the same port as before where it has listened before, with the tools of the current revision. */
@@ -107,6 +115,11 @@ export class Simulated {
     this.#counts.clear();
   }
 
+  /** When the first request came and when the first list was answered, by the machine's clock; null for what has not happened. */
+  firsts(): { requestAt: number | null; listedAt: number | null } {
+    return { requestAt: this.#firstRequestAt ?? null, listedAt: this.#firstListedAt ?? null };
+  }
+
   /** Sessions that the server remembers, open connections and open notification streams. */
   open(): { sessions: number; sockets: number; streams: number } {
     const toolset = this.#toolset;
@@ -118,12 +131,14 @@ export class Simulated {
   }
 
   readonly #answer: Answer = async (exchange) => {
+    this.#firstRequestAt ??= machineNow();
     this.#counts.set(exchange.what, (this.#counts.get(exchange.what) ?? 0) + 1);
     // The log of the requests is for tests; here it would grow for hours.
     if (this.#toolset !== undefined) this.#toolset.requests.length = 0;
     await this.#hang?.over;
     if (this.#latencyMs > 0) await sleep(this.#latencyMs);
     await pass(exchange);
+    if (exchange.what === 'tools/list') this.#firstListedAt ??= machineNow();
   };
 
   #tools(): Record<string, unknown>[] {

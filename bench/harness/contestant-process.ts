@@ -22,23 +22,36 @@ export interface RunningProcess extends Running {
  */
 export function contestantOf({ name, version, cannot = {}, script, cwd, node }: ContestantProcess): Contestant & {
   start(fleet: Fleet, options?: StartOptions): Promise<RunningProcess>;
+  /** Starts, and leaves it to the caller to wait until every toolset has answered. */
+  begin(fleet: Fleet, options?: StartOptions): RunningProcess & { readonly started: Promise<unknown> };
 } {
+  const begin = (fleet: Fleet, { debounceMs, pollSeconds }: StartOptions = {}) => {
+    const child = startNode({ script, ...(cwd !== undefined && { cwd }), ...(node !== undefined && { node }) });
+    return {
+      process: child,
+      started: child.commander.give('start', { toolsets: fleet.toolsets, debounceMs, pollSeconds }),
+      onServed: (listener: (served: Served) => void) =>
+        child.commander.onEvent((event) => {
+          if (event.event === 'served') listener(event as unknown as Served);
+        }),
+      serves: async (toolset: string) => (await child.commander.give<{ revision: number } | null>('serves', { toolset })) ?? undefined,
+      stop: () => child.stop('SIGKILL'),
+    };
+  };
   return {
     name,
     version,
     cannot,
-    async start(fleet, { debounceMs, pollSeconds } = {}) {
-      const child = startNode({ script, ...(cwd !== undefined && { cwd }), ...(node !== undefined && { node }) });
-      await child.commander.give('start', { toolsets: fleet.toolsets, debounceMs, pollSeconds });
-      return {
-        process: child,
-        onServed: (listener) =>
-          child.commander.onEvent((event) => {
-            if (event.event === 'served') listener(event as unknown as Served);
-          }),
-        serves: async (toolset) => (await child.commander.give<{ revision: number } | null>('serves', { toolset })) ?? undefined,
-        stop: () => child.stop('SIGKILL'),
-      };
+    begin,
+    async start(fleet, options) {
+      const { started, ...running } = begin(fleet, options);
+      try {
+        await started;
+      } catch (error) {
+        await running.stop();
+        throw error;
+      }
+      return running;
     },
   };
 }
@@ -47,6 +60,5 @@ export function contestantOf({ name, version, cannot = {}, script, cwd, node }: 
 export const FLOOR = contestantOf({
   name: 'floor (node:http)',
   version: process.version,
-  cannot: { P4: 'opens nothing again' },
   script: new URL('../floor/main.js', import.meta.url).href,
 });

@@ -5,11 +5,17 @@ export interface FleetSpec {
   readonly toolsets: number;
   /** Tools of each toolset; 17 by default, as the goals say. */
   readonly tools?: number;
-  /** `mixed` alternates 2025-era servers with sessions and 2026-era ones; `legacy` (with sessions) by default. */
-  readonly era?: RawEra | 'mixed';
+  /** `mixed` alternates 2025-era servers with sessions and 2026-era ones; `legacy` (with sessions) by default. Of several the toolsets take turns. */
+  readonly era?: RawEra | 'mixed' | readonly RawEra[];
   readonly keepAliveMs?: number;
   /** The first tool of each toolset names a view of this many bytes; none by default. */
   readonly viewBytes?: number;
+  /** The toolsets' names are this and a number; `t` by default. */
+  readonly prefix?: string;
+  /** The port of the first toolset; a free one by default. For a fleet that comes back after it was killed. */
+  readonly port?: number;
+  /** The revision that all begin with; 0 by default. */
+  readonly revision?: number;
 }
 
 export interface FleetTotals {
@@ -31,6 +37,8 @@ export interface Fleet {
   readonly process: NodeProcess;
   readonly indexUrl: string;
   readonly toolsets: readonly { readonly name: string; readonly url: string }[];
+  /** When the last of them listened, by the machine's clock. */
+  readonly listeningAt: number;
   /** Changes the first tool's description of these toolsets (all of them by default) and announces it unless told not to. */
   change(names?: readonly string[], options?: { announce?: boolean }): Promise<readonly Change[]>;
   /** Changes one toolset again and again; resolves with all changes when the last one was made. */
@@ -48,6 +56,8 @@ export interface Fleet {
   delay(ms: number, names?: readonly string[]): Promise<void>;
   /** Requests by toolset and method. */
   counts(names?: readonly string[]): Promise<Record<string, Record<string, number>>>;
+  /** By toolset: when its first request came and when its first list was answered, by the machine's clock; null for what has not happened. */
+  firsts(): Promise<Record<string, { requestAt: number | null; listedAt: number | null }>>;
   totals(): Promise<FleetTotals>;
   resetCounts(): Promise<void>;
   stop(): Promise<void>;
@@ -56,7 +66,7 @@ export interface Fleet {
 export async function startFleet(spec: FleetSpec): Promise<Fleet> {
   const child = startNode({ script: new URL('../fleet/main.js', import.meta.url).href });
   const { commander } = child;
-  const started = await commander.give<Pick<Fleet, 'indexUrl' | 'toolsets'>>('start', spec);
+  const started = await commander.give<Pick<Fleet, 'indexUrl' | 'toolsets' | 'listeningAt'>>('start', spec);
   return {
     process: child,
     ...started,
@@ -69,6 +79,7 @@ export async function startFleet(spec: FleetSpec): Promise<Fleet> {
     hang: (name, on) => commander.give('hang', { name, on }),
     delay: (ms, names) => commander.give('delay', { ms, names }),
     counts: (names) => commander.give('counts', { names }),
+    firsts: () => commander.give('firsts'),
     totals: () => commander.give('totals'),
     resetCounts: () => commander.give('resetCounts'),
     stop: () => child.stop('SIGKILL'),

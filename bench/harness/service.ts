@@ -63,6 +63,8 @@ export async function startService(fleet: Pick<Fleet, 'indexUrl' | 'toolsets'>, 
   const listeners = new Set<(served: Served) => void>();
   const feed = new AbortController();
   const onGeneration = async (number: number, at: number) => {
+    // The question costs the service time; it is asked only while somebody wants to know.
+    if (listeners.size === 0) return;
     const record = await get<{ tools: { toolset: string; after?: { description?: string } | null }[] }>(`/generations/${number}`);
     for (const { toolset, after } of record.tools) {
       const stamp: Stamp | undefined = stampOf(after?.description);
