@@ -36,7 +36,7 @@ export class Metrics {
     const toolsets = (): readonly ToolsetStatus[] => refresher?.status().toolsets ?? [];
     this.#runs = new Counter({
       name: 'mcp_agent_runs_total',
-      help: 'Runs that ended, by outcome.',
+      help: 'Runs that ended or were refused, by outcome.',
       labelNames: ['outcome'],
       registers,
     });
@@ -111,7 +111,7 @@ export class Metrics {
     this.#toolsets = toolsets;
   }
 
-  /** Counts a run that ended. */
+  /** Counts a run that ended or was refused. */
   runEnded(outcome: RunOutcome): void {
     this.#runs.inc({ outcome });
   }

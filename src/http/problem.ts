@@ -48,8 +48,8 @@ function sendProblem(res: Response, problem: Problem): void {
   res.status(problem.status).set(problem.headers).json({ detail: problem.detail, code: problem.code });
 }
 
-/** Errors of Express's body parser carry a `type`; their messages quote the body, so they are replaced. */
-function problemOf(error: unknown): Problem {
+/** What a client is told of an error. Errors of Express's body parser carry a `type`; their messages quote the body, so they are replaced. */
+export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StoreFailure && error.code !== 'store_failed') return storeUnavailable();
   const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;

@@ -10,7 +10,7 @@ import { AguiEvents, encodeEvents, runError, runFinished, runStarted } from './a
 import { type CredentialLookup, credentialsOfRun } from './credentials.js';
 import { openEventStream } from './event-stream.js';
 import { type OpenRun, type OpenRuns, RunEnded } from './open-runs.js';
-import { notReady, Problem } from './problem.js';
+import { notReady, Problem, problemOf } from './problem.js';
 import { type RunRequest, readRunRequest } from './run-request.js';
 import { viewActivity } from './view-activity.js';
 
@@ -42,12 +42,15 @@ export interface RunsDeps {
   readonly runSeconds: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of every run that was streamed, when it is over: `finished`, or the code of its failure. */
+  /** Told of every run when it is over: `finished`, or the code of its failure or of its refusal. */
   readonly onEnded: (outcome: RunOutcome) => void;
 }
 
+/** Why a valid request gets no stream. Requests that cannot be read are not runs, and are not among these. */
+const REFUSALS = ['run_in_progress', 'not_ready', 'too_many_runs', 'shutting_down', 'store_unavailable', 'internal_error'] as const;
+
 /** How a run ended. The words are few and fixed, so that they can be counted by. */
-export type RunOutcome = 'finished' | RunEnded['code'] | RunFailure['code'];
+export type RunOutcome = 'finished' | RunEnded['code'] | RunFailure['code'] | (typeof REFUSALS)[number];
 
 /** With more runs than this, each of them lets the event loop turn between two events, so that new requests are accepted meanwhile. */
 const CROWD = 4;
@@ -58,25 +61,36 @@ type Outcome = { readonly kind: 'unstarted' } | { readonly kind: 'finished' } | 
 export function runsRoute(deps: RunsDeps): RequestHandler {
   return async (req, res) => {
     const request = readRunRequest(req.body);
-    const run = admit(deps.openRuns);
-    const onClose = () => run.end(new RunEnded('client_gone', 'The client closed the connection.'));
-    res.once('close', onClose);
     try {
-      await deps.checkStore();
-      await withLock(deps.locks, { threadId: request.threadId, run }, async () => {
-        const lease = deps.source.lease();
-        if (!lease) throw notReady();
-        try {
-          await streamTo(res, { req, request, run, generation: lease.generation, deps });
-        } finally {
-          lease.release();
-        }
-      });
-    } finally {
-      res.off('close', onClose);
-      run.close();
+      await admitAndStream(res, { req, request, deps });
+    } catch (error) {
+      const { code } = problemOf(error);
+      const refusal = REFUSALS.find((candidate) => candidate === code);
+      if (refusal !== undefined) deps.onEnded(refusal);
+      throw error;
     }
   };
+}
+
+async function admitAndStream(res: Response, { req, request, deps }: Pick<Streaming, 'req' | 'request' | 'deps'>): Promise<void> {
+  const run = admit(deps.openRuns);
+  const onClose = () => run.end(new RunEnded('client_gone', 'The client closed the connection.'));
+  res.once('close', onClose);
+  try {
+    await deps.checkStore();
+    await withLock(deps.locks, { threadId: request.threadId, run }, async () => {
+      const lease = deps.source.lease();
+      if (!lease) throw notReady();
+      try {
+        await streamTo(res, { req, request, run, generation: lease.generation, deps });
+      } finally {
+        lease.release();
+      }
+    });
+  } finally {
+    res.off('close', onClose);
+    run.close();
+  }
 }
 
 function admit(openRuns: OpenRuns): OpenRun {

@@ -1,4 +1,5 @@
 import { having, listsOf, startFleet, tool } from '../flows/fleet.js';
+import { gate } from '../support/gate.js';
 import { type Exchange, eventText, pass, respond, rpcError, rpcResult, sse } from '../support/raw-answers.js';
 import { type RawToolset, startRawToolset } from '../support/raw-toolset.js';
 import { stays, until } from '../support/until.js';
@@ -223,12 +224,17 @@ describe('a toolset that waits for `initialized`', () => {
 
   test('B26, variant: and answers `initialized` slowly, is not listed meanwhile', async () => {
     const toolset = await startRawToolset({ tools: [tool('early', 'one')] });
+    const barrier = gate();
     toolset.on('notifications/initialized', async (exchange) => {
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await barrier.pass();
       toolset.tools = [tool('early', 'one'), tool('late', 'two')];
       await pass(exchange);
     });
-    const fleet = await startFleet({ toolset: toolset.url }, { env: NO_POLL });
+    const fleet = await startFleet({ toolset: toolset.url }, { env: NO_POLL, wait: false });
+    await until(() => barrier.waiting() === 1);
+    await stays(() => listsOf(toolset) === 0, { durationMs: 200 });
+    barrier.open();
+    await fleet.started;
     expect(await fleet.shown()).toEqual({ early: 'one', late: 'two' });
     expect(listsOf(toolset)).toBe(1);
   });

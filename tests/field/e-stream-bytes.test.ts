@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listsOf, startFleet, tool } from '../flows/fleet.js';
 import { type Answer, reply, sse } from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
@@ -107,8 +108,9 @@ describe.each(ERAS)('the bytes of a %s toolset', (era) => {
       const [head, tail] = [message.slice(0, 17), message.slice(17)];
       exchange.response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const piece of [`data: ${head}`, '\n', 'data: ', tail, '\r', '\n', '\r', '\n']) {
-        exchange.response.write(piece);
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        // A piece has left this side before the next one is written; no condition shows that it was read on the other.
+        await new Promise((resolve) => exchange.response.write(piece, resolve));
+        await nextTurn();
       }
       exchange.response.end();
     });

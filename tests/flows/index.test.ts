@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { onCleanup } from '../support/cleanup.js';
+import { startIndex } from '../support/index-server.js';
 import { pass, respond } from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { runTurn } from '../support/run-client.js';
@@ -178,6 +179,23 @@ describe('one MCP endpoint in place of an index', () => {
     toolset.setTools([tool('a', 'two')]);
     await fleet.untilGeneration(2);
     expect(await fleet.shown()).toEqual({ a: 'two' });
+  });
+
+  test.each([
+    ['404', respond({ status: 404 })],
+    ['a web page', respond({ body: '<h1>Not yet</h1>', headers: { 'content-type': 'text/html' } })],
+    ['500', respond({ status: 500 })],
+  ])('is not settled on by an index that answers %s at first', async (_what, answer) => {
+    const { a } = await startToolsets('a');
+    const index = await startIndex({ a: a.url });
+    index.answer(answer);
+    const fleet = await startFleet({}, { wait: false, mcpUrl: index.url });
+    await until(() => index.requests.filter(({ method }) => method === 'GET').length >= 3);
+    expect((await fleet.readiness()).status).toBe(503);
+    index.answer(pass);
+    await fleet.started;
+    expect((await fleet.status()).toolsets.map(({ name }) => name)).toEqual(['a']);
+    expect(await fleet.shown()).toEqual({ a: 'one' });
   });
 
   test("gets the credentials that its sibling /health names, on the user's own calls only", async () => {

@@ -108,6 +108,36 @@ test('runs are counted by their outcome, and those that stream are counted too',
   expect(series.get('mcp_agent_runs_in_flight')).toBe(0);
 });
 
+test('runs that are refused are counted by the reason, and requests that cannot be read are not', async () => {
+  const kb = await startSdkToolset({ era: 'legacy', tools: [tool('search', 'one')] });
+  await kb.kill();
+  const fleet = await startFleet({ kb: kb.url }, { wait: false, env: { MCP_AGENT_API_MAX_RUNS: '2' } });
+  const refused = async (threadId: string) => ((await runTurn(fleet.baseUrl, { text: 'hi', threadId })).problem as { code?: string }).code;
+  expect(await refused('t1')).toBe('not_ready');
+  await kb.restart();
+  await fleet.started;
+  fleet.model.reply(() => ({ hang: true }));
+  const running = await beginTurn(fleet.baseUrl, { text: 'hi', threadId: 't1' });
+  expect(await refused('t1')).toBe('run_in_progress');
+  const other = await beginTurn(fleet.baseUrl, { text: 'hi', threadId: 't2' });
+  expect([await refused('t3'), await refused('t4')]).toEqual(['too_many_runs', 'too_many_runs']);
+  const headers = { 'content-type': 'application/json' };
+  expect((await fetch(`${fleet.baseUrl}/runs`, { method: 'POST', headers, body: '{}' })).status).toBe(422);
+  running.leave();
+  other.leave();
+  await until(async () => (await scrape(fleet)).get('mcp_agent_runs_in_flight') === 0);
+  await fleet.app.drain();
+  expect(await refused('t1')).toBe('shutting_down');
+  const outcomes = [...(await scrape(fleet))].filter(([key]) => key.startsWith('mcp_agent_runs_total')).sort();
+  expect(outcomes).toEqual([
+    ['mcp_agent_runs_total{outcome="client_gone"}', 2],
+    ['mcp_agent_runs_total{outcome="not_ready"}', 1],
+    ['mcp_agent_runs_total{outcome="run_in_progress"}', 1],
+    ['mcp_agent_runs_total{outcome="shutting_down"}', 1],
+    ['mcp_agent_runs_total{outcome="too_many_runs"}', 2],
+  ]);
+});
+
 test('two services in one process do not count for each other (12.3)', async () => {
   const kb = await startSdkToolset({ era: 'legacy', tools: [tool('search', 'one')] });
   const [one, other] = [await startFleet({ kb: kb.url }), await startFleet({ kb: kb.url })];

@@ -109,6 +109,26 @@ describe.each(['legacy', 'modern'] as const)('the notification stream of a %s to
     expect(opens(toolset)).toBeGreaterThan(4);
   });
 
+  it('that stayed open for a while is opened again as if it had never ended before', async () => {
+    const toolset = await startRawToolset({ era, tools: TOOLS });
+    const session = watchedSession(toolset.url, { limits: { stableMs: 250 } });
+    await session.start();
+    const cut = async () => {
+      const before = opens(toolset);
+      toolset.cutStreams('fin');
+      await until(() => opens(toolset) > before && session.status().push === 'watching');
+      return performance.now();
+    };
+    await cut();
+    // A second end soon after the first one is told, because the stream may not last this time either.
+    const openSince = await cut();
+    expect(session.pushes).toContain('polling');
+    const told = session.pushes.length;
+    await until(() => performance.now() - openSince > 400);
+    await cut();
+    expect(session.pushes.slice(told)).not.toContain('polling');
+  });
+
   it('that was black-holed is found dead after three missed beats', async () => {
     const toolset = await startRawToolset({ era, tools: TOOLS, keepAliveMs: 100 });
     const proxy = await startProxy(toolset.port);

@@ -1,6 +1,7 @@
 import * as answers from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { startSdkToolset } from '../support/sdk-toolset.js';
+import type { CallContext } from '../support/toolset-parts.js';
 import { stays, until } from '../support/until.js';
 import { codeOf, watchedSession } from './session-fixture.js';
 
@@ -93,16 +94,37 @@ describe.each(['legacy', 'modern'] as const)('a tool call (%s)', (era) => {
     await until(() => toolset.openSockets() <= before + 1, { timeoutMs: 8_000, what: 'the socket of the call to be closed' });
   });
 
-  it('waits longer while progress is reported', async () => {
-    const run = async (_args: unknown, { progress }: { progress: (value: number) => Promise<void> }) => {
-      for (let step = 1; step <= 6; step += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 150));
-        await progress(step);
-      }
+  /** A tool that reports progress again and again until `ended` says so. */
+  const reporting =
+    (ended: (beganAt: number) => boolean) =>
+    async (_args: unknown, { progress }: CallContext) => {
+      const beganAt = performance.now();
+      let step = 0;
+      await until(
+        async () => {
+          await progress(++step);
+          return ended(beganAt);
+        },
+        { timeoutMs: 20_000 },
+      );
       return 'done';
     };
+
+  it('waits longer while progress is reported', async () => {
+    const run = reporting((beganAt) => performance.now() - beganAt > 1_000);
     const toolset = await startSdkToolset({ era, tools: [{ name: 'a', run }] });
     expect(await watchedSession(toolset.url).call(call('a', { timeoutMs: 500 }))).toMatchObject({ isError: false });
+  });
+
+  it('waits ten times its limit and no longer, however much progress is reported', async () => {
+    let over = false;
+    const toolset = await startSdkToolset({ era, tools: [{ name: 'a', run: reporting(() => over) }] });
+    const session = watchedSession(toolset.url);
+    await session.start();
+    const beganAt = performance.now();
+    expect(await codeOf(session.call(call('a', { timeoutMs: 150 })))).toBe('CALL_TIMEOUT');
+    over = true;
+    expect(performance.now() - beganAt).toBeGreaterThan(1_490);
   });
 
   it('hears list_changed on its own answer', async () => {
