@@ -31,6 +31,8 @@ export interface ScenarioResult {
   readonly rows: readonly Row[];
   /** What a reader has to know to read the figures: how it was measured, what was left out and why. */
   readonly notes: readonly string[];
+  /** Versions of contestants that only this scenario measures, by name. */
+  readonly versions?: Readonly<Record<string, string>>;
 }
 
 export type Verdict = 'met' | 'not met' | 'unstable' | 'for information';

@@ -6,6 +6,8 @@ export interface BenchContext {
   readonly mode: 'quick' | 'full';
   /** How often each contestant is measured, in turn (A B A B). */
   readonly rounds: number;
+  /** For everything that is left to chance, such as which toolset changes next: the same seed gives the same choices. */
+  readonly seed: number;
   /** The peers that are installed; empty but for `npm run bench:peers`. */
   readonly peers: readonly Contestant[];
   /** Says what is being done now: shown as progress. */

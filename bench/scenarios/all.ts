@@ -1,0 +1,7 @@
+import type { Scenario } from '../harness/scenario.js';
+import { exact } from './p3-exact.js';
+
+/** Every scenario, in the order of the goals: one line each. */
+export const SCENARIOS: readonly Scenario[] = [
+  exact, // P3
+];
