@@ -1,4 +1,6 @@
+import { cp, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { gate } from '../support/gate.js';
 import { startIndex } from '../support/index-server.js';
 import { type ModelReply, type ModelServer, shownTools, startModelServer } from '../support/model-server.js';
@@ -7,6 +9,7 @@ import { hang } from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { beginTurn, runTurn } from '../support/run-client.js';
 import { type SdkEra, startSdkToolset } from '../support/sdk-toolset.js';
+import { copyShippedDefinitions } from '../support/shipped-demo.js';
 import { until } from '../support/until.js';
 import { buildCommand } from './build.js';
 import { tool } from './fleet.js';
@@ -138,6 +141,44 @@ describe('the command', () => {
       expect.stringContaining('one: TOOLSET_UNREACHABLE'),
       expect.stringContaining('two: TOOLSET_UNREACHABLE'),
     ]);
+  });
+
+  test('says once at the start which settings are in use, without their secrets, and warns where anyone can reach it', async () => {
+    const toolset = await startSdkToolset({ era: 'legacy', tools: [tool('a', 'one')] });
+    const secrets = {
+      PROVIDER_API_KEY: 'secret-key',
+      MCP_AGENT_API_ADMIN_TOKEN: 'secret-admin',
+      MCP_AGENT_API_REFRESH_TOKENS: 'a=secret-a',
+    };
+    const { service } = await serve({ toolset: toolset.url }, { ...secrets, HOST: '0.0.0.0', MCP_AGENT_API_POLLING_SECONDS: '7.5' });
+    const entries = service.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const configurations = entries.filter(({ message }) => message === 'configuration');
+    expect(configurations).toHaveLength(1);
+    expect(configurations[0]).toMatchObject({ MCP_AGENT_API_REFRESH_SECONDS: 1_800, MCP_AGENT_API_POLLING_SECONDS: 7.5, HOST: '0.0.0.0' });
+    expect(service.lines.join('\n')).not.toContain('secret-');
+    expect(entries.filter(({ message }) => message === 'anyone who reaches this port may use the API')).toMatchObject([
+      { level: 'warn', variable: 'MCP_AGENT_API_TOKEN' },
+    ]);
+    expect(await service.stop()).toBe(0);
+
+    const alone = await serve({ toolset: toolset.url });
+    expect(alone.service.lines.filter((line) => line.includes('anyone who reaches'))).toEqual([]);
+  });
+
+  test('that package.json names serves the demo without any setting, answers from its toolsets, and ends in order', async () => {
+    const { bin } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { bin: Record<string, string> };
+    const command = join(folder, bin['mcp-agent-api'] ?? '');
+    expect(command).toBe(script);
+    expect(await readFile(command, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+    copyShippedDefinitions(join(folder, 'demo', 'toolsets'));
+    await cp(join('demo', 'data'), join(folder, 'demo', 'data'), { recursive: true });
+    const service = startService(['demo'], { PORT: '0' }, { script: command, cwd: folder });
+    const [, url = ''] = /curl -sN (http:\/\/[\d.:]+)\/runs/.exec(await service.line('curl -sN')) ?? [];
+    const { text, events } = await runTurn(url, { text: 'What does the manual say about refreshing?' });
+    expect(events.map(({ type }) => type)).toContain('TOOL_CALL_RESULT');
+    expect(text).toContain('from the manual');
+    expect(await service.stop()).toBe(0);
+    expect(service.stderr).toEqual([]);
   });
 
   test('lets running turns end after SIGTERM, takes no new ones, closes its sessions, and exits with 0', async () => {
