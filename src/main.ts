@@ -103,12 +103,23 @@ async function serve({ config, env, logger, demo }: Serving): Promise<void> {
     await stop();
     throw error;
   }
+  warnOfUnknownNames(app, config, logger);
   logger.info('ready for runs', { generation: app.refresher.current?.number ?? 0, readiness: readinessOf(app) });
   if (demo !== undefined) {
     const ownToken = config.adminToken === DEMO_ADMIN_TOKEN ? { adminToken: DEMO_ADMIN_TOKEN } : {};
     process.stdout.write(
       demoBanner({ baseUrl: `http://${shownHost(config.host)}:${port}`, files: demo.files, urls: demo.urls, ...ownToken }),
     );
+  }
+}
+
+/** A mistyped name leaves a toolset without review, or its pipeline without a token; but the index may also name it later, so this is no reason to stop. */
+function warnOfUnknownNames({ refresher }: App, { review, refreshTokens }: Config, logger: Logger): void {
+  const known = new Set(refresher.status().toolsets.map(({ name }) => name));
+  const named = { MCP_AGENT_API_REVIEW: review === '*' ? [] : review, MCP_AGENT_API_REFRESH_TOKENS: [...refreshTokens.keys()] };
+  for (const [variable, names] of Object.entries(named)) {
+    const unknown = names.filter((name) => !known.has(name));
+    if (unknown.length > 0) logger.warn('setting names toolsets that the index does not', { variable, toolsets: unknown });
   }
 }
 

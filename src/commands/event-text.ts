@@ -1,6 +1,6 @@
 import { type FeedEvent, feedEventSchemas, type GenerationDetail, type Status } from './answers.js';
 import { changeLines, errorText, roundLines } from './round-text.js';
-import { type Paint, type Style, shownNames, shownText } from './shown-text.js';
+import { type Paint, type Style, shownNames, shownText, shownTime } from './shown-text.js';
 
 /** How many lines of a generation's diff are printed; `GET /generations/{n}` has the rest. */
 const MOST_DIFF_LINES = 60;
@@ -15,20 +15,37 @@ export function statusLines({ instance, generation, fingerprint, replicas, tools
   const width = Math.max(0, ...toolsets.map(({ name }) => shownText(name).length));
   return [
     `${paint('bold', shownText(instance))}: generation ${generation}${others}, ${paint('dim', fingerprint ?? 'no tools yet')}`,
-    ...toolsets.map(({ name, state, tools, protocol, held, error }) => {
-      const details = [`${tools} tools`, protocol ?? '', held ? paint('yellow', `held: ${shownText(held.reason)}`) : ''];
-      const failure = error ? paint('red', errorText(error)) : '';
-      const shown = [...details, failure].filter((part) => part !== '').join(', ');
+    ...toolsets.map((toolset) => {
+      const { name, state, tools, protocol, held, error } = toolset;
+      const details = [tools === 1 ? '1 tool' : `${tools} tools`, protocol ?? '', ...timesOf(toolset)];
+      const waiting = held ? paint('yellow', `held: ${shownText(held.reason)}`) : '';
+      const failure = error ? paint('red', errorText({ ...error, toolset: undefined })) : '';
+      const shown = [...details, waiting, failure].filter((part) => part !== '').join(', ');
       return `  ${shownText(name).padEnd(width)}  ${paintState(state, paint)}  ${shown}`;
     }),
   ];
 }
 
+/** When the toolset was listed, and what brings the next list: what its author needs whose change does not show. */
+function timesOf({ state, listedAt, nextListAt, notifiedAt, retryAt }: Status['toolsets'][number]): string[] {
+  const listed = shownTime(listedAt) === '' ? 'never listed' : `listed ${shownTime(listedAt)}`;
+  const next = shownTime(state === 'failing' ? retryAt : nextListAt);
+  switch (state) {
+    case 'watching':
+      return [listed, shownTime(notifiedAt) === '' ? 'announced no change yet' : `announced a change ${shownTime(notifiedAt)}`];
+    case 'polling':
+      return [listed, next === '' ? 'cannot announce changes' : `cannot announce changes, next list ${next}`];
+    case 'failing':
+      return [listed, next === '' ? '' : `next try ${next}`];
+    default:
+      return [];
+  }
+}
+
 /** An event in plain words. What a newer service adds is printed by its type only. */
 export function eventLines(event: FeedEvent, paint: Paint): string[] {
   const [first = '', ...rest] = bodyOf(event, paint);
-  const at = event.at !== undefined && !Number.isNaN(Date.parse(event.at)) ? new Date(event.at).toISOString().slice(11, 23) : '';
-  return [`${paint('dim', at)} ${first}`.trimStart(), ...rest];
+  return [`${paint('dim', shownTime(event.at))} ${first}`.trimStart(), ...rest];
 }
 
 /** The changed tools of a generation, each with the lines that differ. */

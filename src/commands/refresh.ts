@@ -1,7 +1,7 @@
 import type { DryRun, Round } from './answers.js';
 import type { RefreshArguments } from './arguments.js';
 import { judgeRound, whoWaits } from './refresh-verdict.js';
-import { dryRunLines, errorText, roundLines } from './round-text.js';
+import { dryRunLines, errorText, heldText, roundLines } from './round-text.js';
 import { Service } from './service.js';
 import { painter, shownText } from './shown-text.js';
 import { type CommandContext, CommandFailure, limitTime, pause } from './terminal.js';
@@ -85,7 +85,7 @@ async function refreshUntilServed(task: Task): Promise<number> {
         printed = record;
       }
       if (verdict.kind === 'bad' && !(expect !== undefined && PASSING.has(verdict.why))) {
-        await sayWhoFails(task, record);
+        await sayWhy(task, record);
         return 1;
       }
       if (verdict.kind === 'good' && expect === undefined) return 0;
@@ -105,12 +105,17 @@ async function refreshUntilServed(task: Task): Promise<number> {
   }
 }
 
-/** One error is printed with the round; of several toolsets that fail each has its own, which the status tells. */
-async function sayWhoFails({ context, service, signal }: Task, { toolsets: { failing } }: Round): Promise<void> {
-  if (failing.length < 2) return;
+/** What the round's record does not say: why lists wait, and the errors of further toolsets that fail. */
+async function sayWhy({ options, context, service, signal }: Task, round: Round): Promise<void> {
+  const concerned = (names: readonly string[]) => names.filter((name) => options.toolset === undefined || name === options.toolset);
+  const failing = concerned(round.toolsets.failing).filter((name) => name !== round.error?.toolset);
+  const held = concerned(round.toolsets.held);
+  if (failing.length + held.length === 0) return;
   const { toolsets } = await service.status(signal);
-  for (const { name, error } of toolsets) {
+  for (const toolset of toolsets) {
+    const { name, error } = toolset;
     if (error && failing.includes(name)) context.terminal.note(`${shownText(name)} fails: ${errorText({ ...error, toolset: undefined })}`);
+    if (toolset.held && held.includes(name)) context.terminal.note(heldText(name, toolset.held));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { DryRun, Round } from './answers.js';
+import type { DryRun, Round, Status } from './answers.js';
 import { type Paint, type Style, shownNames, shownText } from './shown-text.js';
 
 const STYLES: Readonly<Record<string, Style>> = {
@@ -25,16 +25,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   failed: 'a list failed, and a refresh would change nothing',
 };
 
-/** Added where some toolset fails, and so nothing is known about what it offers now. */
-const FAILING: Readonly<Record<string, string>> = {
-  swapped: ', but of those toolsets only that answered',
+/** Added where some toolset has not answered, and so nothing is known about what it offers now. */
+const INCOMPLETE: Readonly<Record<string, string>> = {
+  swapped: ', of those toolsets that answered',
   unchanged: ', as far as the toolsets answered',
 };
 
 /** A round's record in plain words, one thought a line. */
 export function roundLines({ outcome, trigger, generation, round, durationMs, toolsets, changes, error }: Round, paint: Paint): string[] {
   return [
-    `${paintOutcome(outcome, paint)}${toolsets.failing.length > 0 ? (FAILING[outcome] ?? '') : ''}; round ${round} (${shownText(trigger)}, ${durationMs} ms), generation ${generation}`,
+    `${paintOutcome(outcome, paint)}${toolsets.failing.length + toolsets.late.length > 0 ? (INCOMPLETE[outcome] ?? '') : ''}; round ${round} (${shownText(trigger)}, ${durationMs} ms), generation ${generation}`,
     ...namesLine('listed', toolsets.listed),
     ...changeLines(changes, paint),
     ...namesLine('waiting, not live yet', toolsets.held),
@@ -67,6 +67,19 @@ export function changeLines(changes: Round['changes'], paint: Paint): string[] {
     const names = changes[kind];
     return names.length === 0 ? [] : [`  ${paint(style, `${sign} ${shownNames(names, 20)}`)}`];
   });
+}
+
+/** Why a complete list waits, and what ends that, by the words of `held.reason`. */
+const WAITS: Readonly<Record<string, string>> = {
+  review: 'its changes wait for a decision of an administrator, on the page or with POST /refresh/held/{fingerprint}/approve',
+  empty: 'its list is suddenly empty, which counts once it has been empty for 30 seconds',
+  flapping: 'it changed too often; its newest list counts within a minute, or at once with a refresh of this toolset',
+  rejected: 'no agent could be built from its list; this is tried again',
+};
+
+/** Says of a toolset why its newest list is not live. */
+export function heldText(name: string, { reason, fingerprint }: NonNullable<Status['toolsets'][number]['held']>): string {
+  return `${shownText(name)} waits: ${WAITS[reason] ?? shownText(reason)}. The list that waits is ${shownText(fingerprint)}.`;
 }
 
 export function errorText(error: NonNullable<Round['error']>): string {

@@ -25,3 +25,9 @@ export type Paint = (style: Style, text: string) => string;
 export function painter(colours: boolean): Paint {
   return (style, text) => (colours ? `\u001B[${CODES[style]}m${text}\u001B[0m` : text);
 }
+
+/** The time of day of an instant, as the lines about events begin with it (UTC). Empty for what is no instant. */
+export function shownTime(at: string | null | undefined): string {
+  const read = Date.parse(at ?? '');
+  return Number.isNaN(read) ? '' : new Date(read).toISOString().slice(11, 23);
+}

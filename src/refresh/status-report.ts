@@ -71,9 +71,10 @@ export function reportToolset({ toolset, url, session, live, heldClasses, now, i
   };
 }
 
-/** One line for a change of a toolset's state. */
-export function logState(logger: Logger, { toolset, from, to, error }: ToolsetChange): void {
-  const fields = { toolset, from, to, ...(error === null ? {} : { code: error.code, error: error.message }) };
+/** One line for a change of a toolset's state; of its URL only where it leads to, because some URLs carry a key in their path or query. */
+export function logState(logger: Logger, { toolset, from, to, error, url }: ToolsetChange & { readonly url: string }): void {
+  const origin = URL.canParse(url) ? { origin: new URL(url).origin } : {};
+  const fields = { toolset, from, to, ...(error === null ? {} : { code: error.code, ...origin, error: error.message }) };
   if (to === 'failing') logger.warn('toolset failing', fields);
   else logger.info(`toolset ${to}`, fields);
 }

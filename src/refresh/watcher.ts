@@ -235,7 +235,7 @@ export class Watcher {
     if (from === to) return;
     this.#states.set(id, to);
     const change = { toolset: toolset.name, from, to, error: toolset.failure?.error ?? null };
-    logState(this.#logger, change);
+    logState(this.#logger, { ...change, url: this.urlOf(id) });
     this.#owner.stateChanged(change);
   }
 

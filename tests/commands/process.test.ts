@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { buildCommand } from '../flows/build.js';
 import { startFleet, tool } from '../flows/fleet.js';
+import { startIndex } from '../support/index-server.js';
 import { type ServiceProcess, startService } from '../support/process.js';
 import { startSdkToolset } from '../support/sdk-toolset.js';
 
@@ -60,4 +61,19 @@ test('a port that is taken ends the start with 1 and with what to set', async ()
   const service = startService([], env, { script, cwd: folder });
   expect(await service.exited).toBe(1);
   expect(service.stderr).toEqual([expect.stringMatching(/^mcp-agent-api cannot start: .*EADDRINUSE.*; set PORT to another one$/)]);
+});
+
+test('warns at start of toolsets that only the settings name', async () => {
+  const index = await startIndex({ kb: (await startSdkToolset({ era: 'legacy', tools: [tool('search', 'Old.')] })).url });
+  const store = { MCP_AGENT_CHECKPOINT: 'sqlite:threads', MCP_AGENT_API_REVIEW: 'kbb', MCP_AGENT_API_REVIEW_FIRST: 'trust' };
+  const provider = { PROVIDER_MODEL: 'openai:test-model', PROVIDER_API_KEY: 'test-key' };
+  const env = { ...store, ...provider, MCP_URL: index.url, MCP_AGENT_API_REFRESH_TOKENS: 'kb=a,web=b', PORT: '0' };
+  const service = startService([], env, { script, cwd: folder });
+  await service.line('"ready for runs"');
+  const warned = service.lines.filter((line) => line.includes('setting names toolsets')).map((line) => JSON.parse(line));
+  expect(warned).toMatchObject([
+    { level: 'warn', variable: 'MCP_AGENT_API_REVIEW', toolsets: ['kbb'] },
+    { level: 'warn', variable: 'MCP_AGENT_API_REFRESH_TOKENS', toolsets: ['web'] },
+  ]);
+  expect(await service.stop('SIGTERM')).toBe(0);
 });

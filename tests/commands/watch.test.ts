@@ -23,7 +23,7 @@ test('shows every toolset, then each change as it happens: the state, the round,
   const command = run(['watch', fleet.baseUrl], asAdmin);
   await until(() => command.out.length >= 2);
   expect(command.out[0]).toMatch(/: generation 1, sha256-[0-9a-f]{64}$/);
-  expect(command.out[1]).toBe('  kb  watching  1 tools, 2025-11-25');
+  expect(command.out[1]).toMatch(/^ {2}kb {2}watching {2}1 tool, 2025-11-25, listed [0-9:.]{12}, announced no change yet$/);
 
   kb.setTools([tool('search', 'New\u200B.')]);
   await until(() => command.out.some((line) => line.includes('New')));
@@ -37,6 +37,26 @@ test('shows every toolset, then each change as it happens: the state, the round,
 
   await kb.kill();
   await until(() => command.out.some((line) => /kb: .*→ failing TOOLSET_UNREACHABLE$/.test(line)), { timeoutMs: 15_000 });
+  command.interrupt();
+  expect(await command.ended).toBe(0);
+});
+
+test('shows of each toolset what its author needs whose change does not show', async () => {
+  const kb = await startSdkToolset({ era: 'legacy', name: 'kb', tools: [tool('search', 'Old.'), tool('read', 'Old.')] });
+  const less = await startSdkToolset({ era: 'stateless', name: 'less', tools: [tool('open', 'Old.')] });
+  const down = await startSdkToolset({ era: 'legacy', name: 'down', tools: [tool('close', 'Old.')] });
+  const fleet = await startFleet({ kb: kb.url, less: less.url, down: down.url });
+  kb.setTools([tool('search', 'New.'), tool('read', 'Old.')]);
+  await down.kill();
+  await fleet.untilGeneration(2);
+  await fleet.untilState('down', 'failing');
+  const command = run(['watch', fleet.baseUrl], asAdmin);
+  await until(() => command.out.length >= 4);
+  expect(command.out.slice(1, 4)).toEqual([
+    expect.stringMatching(/^ {2}down {2}failing {2}1 tool, .*listed [0-9:.]+, (next try [0-9:.]+, )?TOOLSET_UNREACHABLE: /),
+    expect.stringMatching(/^ {2}kb {4}watching {2}2 tools, .*listed [0-9:.]+, announced a change [0-9:.]+$/),
+    expect.stringMatching(/^ {2}less {2}polling {2}1 tool, .*listed [0-9:.]+, cannot announce changes(, next list [0-9:.]+)?$/),
+  ]);
   command.interrupt();
   expect(await command.ended).toBe(0);
 });

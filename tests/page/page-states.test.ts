@@ -51,6 +51,24 @@ test('a toolset that fails is shown as failing, with its code, and as watching a
   expect(await item.getByText('TOOLSET_UNREACHABLE').count()).toBe(0);
 });
 
+test('the author of a toolset sees whether it announces changes, when it is listed next, and why its newest list waits', async () => {
+  const orders = await startSdkToolset({ era: 'legacy', tools: [findOrder('On its way.')] });
+  const less = await startSdkToolset({ era: 'stateless', tools: [{ ...findOrder('On its way.'), name: 'find_bill' }] });
+  const index = await startIndex({ orders: orders.url, less: less.url });
+  const { baseUrl } = await startService({ pageFolder, mcpUrl: index.url });
+  const { page } = await openTab(browser, baseUrl);
+  await toolsetItem(page, 'less').getByText('polling', { exact: true }).click();
+  await toolsetItem(page, 'less')
+    .getByText(/^It cannot announce changes\. Its next list is due in \d+ s\.$/)
+    .waitFor();
+  const item = toolsetItem(page, 'orders');
+  await item.getByText('watching', { exact: true }).click();
+  await item.getByText('It has announced no change yet.').waitFor();
+  orders.setTools([]);
+  await item.getByText('It announced a change just now.').waitFor();
+  await item.getByText('Its list is suddenly empty, which counts once it has been empty for 30 seconds.').waitFor();
+});
+
 test('a credential that was entered goes to the toolset that wants it, and into no storage of the browser', async () => {
   const orders = await startSdkToolset({ era: 'modern', tools: [findOrder('On its way.')] });
   const index = await startIndex();

@@ -25,7 +25,7 @@ export function Toolsets({ toolsets, connections, now }: ToolsetsProps) {
 }
 
 function Toolset({ toolset, connections, now }: { toolset: ToolsetStatus; connections: Connections | null; now: number }) {
-  const { name, state, protocol, server, tools, listedAt, error, retryAt, flapping, missedSignals } = toolset;
+  const { name, state, protocol, server, tools, listedAt, error, retryAt, flapping, missedSignals, held } = toolset;
   const wanted = connections?.toolsets.find((other) => other.name === name)?.credentials ?? [];
   const missing = wanted.some(({ supplied }) => !supplied);
   const shownTools = connections?.tools.filter((tool) => tool.toolset === name) ?? [];
@@ -49,8 +49,10 @@ function Toolset({ toolset, connections, now }: { toolset: ToolsetStatus; connec
           </span>
         )}
         {flapping && <span className="facts trouble">Flapping: changes too often, so its newest list waits.</span>}
+        {held !== null && WAITS[held.reason] !== undefined && <span className="facts trouble">{WAITS[held.reason]}</span>}
       </summary>
       {error?.message !== undefined && <p className="trouble">{error.message}</p>}
+      <HowChangesShow toolset={toolset} now={now} />
       {server !== null && (
         <p className="quiet">
           Server {server.name} {server.version}
@@ -78,7 +80,26 @@ function Toolset({ toolset, connections, now }: { toolset: ToolsetStatus; connec
   );
 }
 
+/** Why the newest list of a toolset is not live; of a flapping one the line above says so. */
+const WAITS: Readonly<Partial<Record<NonNullable<ToolsetStatus['held']>['reason'], string>>> = {
+  empty: 'Its list is suddenly empty, which counts once it has been empty for 30 seconds.',
+  rejected: 'No agent could be built with its newest list.',
+  review: 'Its newest list waits for a decision.',
+};
+
+/** What has to happen before a change of this toolset shows, for its author who waits for one. */
+function HowChangesShow({ toolset: { state, notifiedAt, nextListAt }, now }: { toolset: ToolsetStatus; now: number }) {
+  if (state === 'polling') {
+    return <p className="quiet">It cannot announce changes.{nextListAt !== null && ` Its next list is due ${until(nextListAt, now)}.`}</p>;
+  }
+  if (state !== 'watching') return null;
+  return (
+    <p className="quiet">{notifiedAt === null ? 'It has announced no change yet.' : `It announced a change ${age(notifiedAt, now)}.`}</p>
+  );
+}
+
 function until(at: string, now: number): string {
   const seconds = Math.round((Date.parse(at) - now) / 1_000);
-  return seconds <= 0 ? 'now' : `in ${seconds} s`;
+  if (seconds <= 0) return 'now';
+  return seconds < 90 ? `in ${seconds} s` : `in ${Math.round(seconds / 60)} min`;
 }
