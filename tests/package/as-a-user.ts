@@ -59,6 +59,21 @@ export async function askHostApp(installed: InstalledPackage): Promise<{ readonl
   return { host, turn };
 }
 
+/** Starts the service on a toolset, with a model that answers every question. */
+export async function startOnModelServer(
+  installed: InstalledPackage,
+  settings: Readonly<Record<string, string>>,
+): Promise<{ readonly service: ServiceProcess; readonly url: string }> {
+  const toolset = await startSdkToolset({ era: 'modern', tools: [{ name: 'search', description: 'Searches the manual' }] });
+  const model = await startModelServer({ strict: true });
+  model.reply(() => ({ text: 'I will.' }));
+  const provider = { PROVIDER_MODEL: 'openai:test-model', PROVIDER_API_KEY: 'test-key', PROVIDER_BASE_URL: model.baseUrl };
+  const service = installed.start([], { MCP_URL: toolset.url, ...provider, ...settings });
+  const { port } = JSON.parse(await service.line('"listening"')) as { port: number };
+  await service.line('"ready for runs"');
+  return { service, url: `http://127.0.0.1:${port}` };
+}
+
 /** What the example in README leaves to its reader. */
 const READERS_OWN = `import type { Request, RequestHandler } from 'express';
 declare const apiKey: string;
