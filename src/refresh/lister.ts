@@ -49,7 +49,7 @@ export class Lister {
     const abort = new AbortController();
     const { signal } = abort;
     const origin = new URL(session.endpoint.url).origin;
-    let place: { leave(): void } | undefined;
+    let place: HeldPlace | undefined;
     let cancelGivingUp: () => void = () => undefined;
     let timedOut = false;
     let cancelTimeout: () => void = () => undefined;
@@ -62,10 +62,12 @@ export class Lister {
       leavePlace: () => place?.leave(),
     });
     const takePlace = async (places: Places): Promise<void> => {
+      // Giving a place up only to wait for it again would count as running what only waits.
+      if (place?.among === places && place.isHeld()) return;
       place?.leave();
       cancelGivingUp();
       // Also a list whose connection took so long that its round went on without it waits for its turn among the lists.
-      const taken = await places.take({ origin, priority: notified ? 1 : 0, signal });
+      const taken = heldPlace(places, await places.take({ origin, priority: notified ? 1 : 0, signal }));
       place = taken;
       cancelGivingUp = this.#clock.after(PLACE_MS, () => taken.leave());
     };
@@ -119,6 +121,25 @@ export class Lister {
   cancelAll(): void {
     for (const { abort } of this.#running.values()) abort.abort();
   }
+}
+
+/** A place that knows whether it is still held. */
+interface HeldPlace {
+  readonly among: Places;
+  isHeld(): boolean;
+  leave(): void;
+}
+
+function heldPlace(among: Places, place: { leave(): void }): HeldPlace {
+  let held = true;
+  return {
+    among,
+    isHeld: () => held,
+    leave: () => {
+      held = false;
+      place.leave();
+    },
+  };
 }
 
 function asFailure(error: unknown): CodedError {
