@@ -66,6 +66,18 @@ describe('when a round opens (3.2)', () => {
     expect([toolset(driver, 'a').lists, toolset(driver, 'b').lists]).toEqual([1, 0]);
   });
 
+  test('a round takes over the snapshots of all toolsets that it did not list, so that it hashes only what it listed (5.3)', () => {
+    const driver = started();
+    const of = (name: string) => driver.state.live?.snapshots.find((snapshot) => snapshot.toolset === name);
+    const before = { a: of('a'), b: of('b') };
+    toolset(driver, 'a').content = 'v2';
+    driver.notify('a');
+    driver.run(500);
+    expect(of('a')).not.toBe(before.a);
+    expect(before.b).toBeDefined();
+    expect(of('b')).toBe(before.b);
+  });
+
   test('a change that is taken back within one debounce is silence', () => {
     const driver = started();
     toolset(driver, 'a').content = 'v2';
