@@ -6,7 +6,6 @@ import { createAgent } from 'langchain';
 import type { Catalog } from '../core/catalog.js';
 import type { Sessions } from '../core/ports.js';
 import type { JsonObject } from '../core/tool.js';
-import { type NamedTool, nameTools } from '../core/tool-names.js';
 import { type BoundTool, bindTool, type SchemaForm } from './bind-tool.js';
 import { DEFAULT_SYSTEM_PROMPT, systemMessage } from './system-message.js';
 import { ToolCache } from './tool-cache.js';
@@ -80,12 +79,7 @@ export function buildAgent(options: BuildAgentOptions): AgentOfGeneration {
   const { catalog, sessions, model, checkpointer, toolSeconds = 60, cache = new ToolCache() } = options;
   const images = imageForm(model);
   const schemas = schemaForm(model);
-  const digests = new Map(catalog.snapshots.map((snapshot) => [snapshot.id, snapshot.digests]));
-  const tools = cache.build((take) =>
-    nameTools(catalog).map((named) =>
-      take(cacheKey(named, digests.get(named.snapshotId)), () => bindTool({ named, sessions, toolSeconds, images, schemas })),
-    ),
-  );
+  const tools = cache.build(catalog.names.groups, (named) => bindTool({ named, sessions, toolSeconds, images, schemas }));
   const names = tools.map((tool) => tool.name);
   const rules = [turnRules(names)];
   const agent = createAgent({
@@ -95,17 +89,17 @@ export function buildAgent(options: BuildAgentOptions): AgentOfGeneration {
     systemPrompt: systemMessage(options.systemPrompt ?? DEFAULT_SYSTEM_PROMPT, catalog),
     middleware: names.some((name) => name.startsWith(RESERVED_PREFIX)) ? [...rules, reservedNamesRule()] : rules,
   });
+  let shown: readonly ShownTool[] | undefined;
   return {
     graph: agent.graph as unknown as AgentGraph,
-    tools: tools.map(shownTool),
+    // Made when somebody asks: with thousands of tools it would be a good part of each swap.
+    get tools() {
+      shown ??= tools.map(shownTool);
+      return shown;
+    },
     credentials: catalog.snapshots.map(({ toolset, id, credentialHeaders }) => ({ toolset, snapshotId: id, headers: credentialHeaders })),
     withheld: catalog.snapshots.flatMap(({ toolset, withheld }) => withheld.map(({ tool, reason }) => ({ toolset, tool, reason }))),
   };
-}
-
-/** The toolset's identity, the shown name and the definition's digest: while all three stay, the bound tool stays. */
-function cacheKey(named: NamedTool, digests: ReadonlyMap<string, string> | undefined): string {
-  return JSON.stringify([named.snapshotId, named.name, digests?.get(named.original) ?? '']);
 }
 
 /** Description and parameters are getters, so that they are made only when somebody reads them. */

@@ -27,7 +27,8 @@ const LISTED_NAMES = 50;
  * already) is put right before it is stored. Because it wraps tool calls, LangChain makes a tools node even for an agent without tools.
  */
 export function turnRules(toolNames: readonly string[]) {
-  const known = new Set(toolNames);
+  // Made when the model first answers: an agent that is swapped away before pays nothing for it.
+  let known: ReadonlySet<string> | undefined;
   return createMiddleware({
     name: 'TurnRules',
     wrapModelCall: async (request, handler) => {
@@ -38,6 +39,7 @@ export function turnRules(toolNames: readonly string[]) {
         if (request.runtime.signal?.aborted) throw error;
         throw new ModelFailure(error);
       }
+      known ??= new Set(toolNames);
       return tidyAnswer(answer, { messages: request.messages, known });
     },
     wrapToolCall: async (request, handler) => {

@@ -4,7 +4,7 @@ import type { Snapshot } from './snapshot.js';
 import type { CatalogChanges } from './status.js';
 import type { JsonObject, ToolDefinition } from './tool.js';
 import { canonicalSchemaText, canonicalText, uiMetaOf } from './tool-digest.js';
-import { type NamedTool, nameTools } from './tool-names.js';
+import type { NamedTool } from './tool-names.js';
 
 /** What a change is about (CONTRACT.md 15.1). A removed tool has no class: taking tools away needs no review. */
 export type ChangeClass = 'added' | 'text' | 'parameters' | 'output' | 'annotations' | 'view' | 'instructions' | 'credentials';
@@ -41,7 +41,23 @@ const PARTS: readonly (readonly [ChangeClass, (tool: JsonObject) => string])[] =
  */
 export function diffCatalogs(before: Catalog | undefined, after: Catalog): CatalogChanges {
   if (before?.fingerprint === after.fingerprint) return { added: [], removed: [], changed: [] };
-  return compare(shownTools(before), shownTools(after), isSameTool);
+  const { old, now } = differingTools(before, after);
+  return compare(old, now, isSameTool);
+}
+
+/**
+ * The tools of two catalogs by the names that the model sees, without those of toolsets that are the very same in both. A swap
+ * of one toolset among hundreds therefore costs what that toolset costs.
+ */
+export function differingTools(
+  before: Catalog | undefined,
+  after: Catalog,
+): { readonly old: ReadonlyMap<string, NamedTool>; readonly now: ReadonlyMap<string, NamedTool> } {
+  const groupsBefore = new Set(before?.names.groups);
+  const groupsAfter = new Set(after.names.groups);
+  const byName = (groups: Iterable<readonly NamedTool[]>, others: ReadonlySet<readonly NamedTool[]>) =>
+    new Map([...groups].flatMap((group) => (others.has(group) ? [] : group.map((tool) => [tool.name, tool] as const))));
+  return { old: byName(groupsBefore, groupsAfter), now: byName(groupsAfter, groupsBefore) };
 }
 
 /** What differs between two snapshots of one toolset; without a `before`, every tool is added. */
@@ -67,10 +83,6 @@ function compare<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T
   }
   const removed = [...before.keys()].filter((name) => !after.has(name));
   return { added: added.sort(byCodeUnits), removed: removed.sort(byCodeUnits), changed: changed.sort(byCodeUnits) };
-}
-
-function shownTools(catalog: Catalog | undefined): Map<string, NamedTool> {
-  return new Map(catalog === undefined ? [] : nameTools(catalog).map((tool) => [tool.name, tool] as const));
 }
 
 /** The URL does not count: a toolset that moved still offers the model the same tools. */

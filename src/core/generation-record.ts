@@ -1,9 +1,9 @@
 import type { Catalog } from './catalog.js';
+import { differingTools } from './diff.js';
 import type { GenerationRecord, ToolFact } from './facts.js';
 import type { Generation } from './generation.js';
 import type { CatalogChanges, RoundRecord } from './status.js';
 import type { JsonObject } from './tool.js';
-import { type NamedTool, nameTools } from './tool-names.js';
 
 /** How large the definitions of one record may be together, in characters of JSON; beyond it they are left out. */
 const DEFINITIONS_LIMIT = 1024 * 1024;
@@ -19,9 +19,8 @@ export interface RecordInput {
 export function recordGeneration({ generation, before, round, instance }: RecordInput): GenerationRecord {
   const { number, fingerprint, builtAt, catalog } = generation;
   const { changes } = round;
-  const then = shownTools(before);
-  const now = shownTools(catalog);
-  const { tools, omitted } = factsOf(changes, then, now);
+  const { old, now } = differingTools(before ?? undefined, catalog);
+  const { tools, omitted } = factsOf(changes, old, now);
   return {
     number,
     fingerprint,
@@ -70,8 +69,4 @@ export function factsOf(
     }
   }
   return { tools, omitted };
-}
-
-function shownTools(catalog: Catalog | null): ReadonlyMap<string, NamedTool> {
-  return new Map(catalog === null ? [] : nameTools(catalog).map((tool) => [tool.name, tool] as const));
 }

@@ -1,4 +1,3 @@
-import type { Catalog } from './catalog.js';
 import { byCodeUnits } from './json.js';
 import { hashedName, ILLEGAL_IN_TOOL_NAMES, isLegalName, type LegalNameInput, legalName } from './legal-name.js';
 import { isShownToModel, type Snapshot } from './snapshot.js';
@@ -18,8 +17,16 @@ export interface NamedTool {
   readonly digest: string;
 }
 
-/** A tool that waits for its name. */
-type Unnamed = Omit<NamedTool, 'name'>;
+/** The tools of a catalog that are shown to the model, under the names that it sees. */
+export interface CatalogNames {
+  /** Sorted by toolset, then name. */
+  readonly tools: readonly NamedTool[];
+  /**
+   * The same, one group for each snapshot, in the order of the snapshots. Where a toolset and its tools' names are as they were in the
+   * catalog before, the group is the very same array there: whoever compares two catalogs need not look into it.
+   */
+  readonly groups: readonly (readonly NamedTool[])[];
+}
 
 /** How many tools might be shown under a name. */
 type Claims = Map<string, number>;
@@ -31,43 +38,57 @@ type Claims = Map<string, number>;
  * would turn another tool's name into it. Any other tool takes the first name that no other tool might take: its own name
  * made legal, `<toolset>__<tool>`, and that with a hash. What other tools *might* take counts, not what they do take: so
  * a tool's name depends only on the tools that share a possible name with it, and on no chain of clashes among others.
+ *
+ * The names depend on the snapshots alone. `before`, the catalog that came before, only saves making again what is in it.
  */
-export function nameTools(catalog: Catalog): readonly NamedTool[] {
-  const groups = catalog.snapshots.map((snapshot) => snapshot.tools.filter(isShownToModel).map((tool) => unnamed(snapshot, tool)));
-  const all = groups.flat();
+export function nameTools(
+  snapshots: readonly Snapshot[],
+  before?: { readonly snapshots: readonly Snapshot[]; readonly names: CatalogNames },
+): CatalogNames {
+  const known = new Map(before?.snapshots.map((snapshot, index) => [snapshot, before.names.groups[index]] as const));
+  const given = snapshots.map((snapshot) => known.get(snapshot) ?? ownNamesOf(snapshot));
+  const all = given.flat();
   const owners: Claims = new Map();
   for (const { original } of all) count(owners, original);
-  const isKept = ({ original }: Unnamed) => owners.get(original) === 1 && isLegalName(original, ILLEGAL_IN_TOOL_NAMES);
+  const isKept = ({ original }: NamedTool) => owners.get(original) === 1 && isLegalName(original, ILLEGAL_IN_TOOL_NAMES);
   const others = all.filter((tool) => !isKept(tool));
-  const names = others.length === 0 ? new Map<Unnamed, string>() : namesOf(others, all);
-  const named = groups.map((group) =>
-    group
-      .map((tool) => Object.freeze({ name: names.get(tool) ?? tool.original, ...tool }))
-      // The groups are in order already, because a catalog's snapshots are.
-      .sort((a, b) => byCodeUnits(a.name, b.name)),
+  const names = others.length === 0 ? new Map<NamedTool, string>() : namesOf(others, all);
+  const groups = given.map((group) => renamed(group, (tool) => names.get(tool) ?? tool.original));
+  return Object.freeze({ tools: Object.freeze(groups.flat()), groups: Object.freeze(groups) });
+}
+
+/** The snapshot's tools under their own names, sorted as the snapshot is. */
+function ownNamesOf({ toolset, id, digests, tools }: Snapshot): readonly NamedTool[] {
+  const named = tools.filter(isShownToModel).map((tool) =>
+    Object.freeze({
+      ...{ name: tool.name, toolset, snapshotId: id, original: tool.name, tool },
+      digest: digests.get(tool.name) ?? '',
+    }),
   );
-  return Object.freeze(named.flat());
+  return Object.freeze(named);
 }
 
-function unnamed(snapshot: Snapshot, tool: ToolDefinition): Unnamed {
-  const { toolset, id, digests } = snapshot;
-  return { toolset, snapshotId: id, original: tool.name, tool, digest: digests.get(tool.name) ?? '' };
+/** The group with these names, sorted by them; the very same group where it has them already. */
+function renamed(group: readonly NamedTool[], nameOf: (tool: NamedTool) => string): readonly NamedTool[] {
+  if (group.every((tool) => tool.name === nameOf(tool))) return group;
+  const tools = group.map((tool) => (tool.name === nameOf(tool) ? tool : Object.freeze({ ...tool, name: nameOf(tool) })));
+  return Object.freeze(tools.sort((a, b) => byCodeUnits(a.name, b.name)));
 }
 
-function ownInput({ toolset, original }: Unnamed): LegalNameInput {
+function ownInput({ toolset, original }: NamedTool): LegalNameInput {
   return { raw: original, illegal: ILLEGAL_IN_TOOL_NAMES, identity: [toolset, original] };
 }
 
-function fullInput({ toolset, original }: Unnamed): LegalNameInput {
+function fullInput({ toolset, original }: NamedTool): LegalNameInput {
   return { raw: `${toolset}__${original}`, illegal: ILLEGAL_IN_TOOL_NAMES, identity: [toolset, original] };
 }
 
 /** Names the tools that cannot keep their own name to the letter. `all` are the tools of the catalog, which claim names too. */
-function namesOf(tools: readonly Unnamed[], all: readonly Unnamed[]): Map<Unnamed, string> {
+function namesOf(tools: readonly NamedTool[], all: readonly NamedTool[]): Map<NamedTool, string> {
   const claims: Claims = new Map();
   for (const tool of all) for (const name of new Set([legalName(ownInput(tool)), legalName(fullInput(tool))])) count(claims, name);
   const isPlain = (name: string) => claims.get(name) === 1 && !looksHashed(name);
-  const names = new Map<Unnamed, string>();
+  const names = new Map<NamedTool, string>();
   for (const tool of tools) {
     const name = [legalName(ownInput(tool)), legalName(fullInput(tool))].find(isPlain);
     if (name !== undefined) names.set(tool, name);
@@ -86,7 +107,7 @@ function namesOf(tools: readonly Unnamed[], all: readonly Unnamed[]): Map<Unname
  * The first name that is free, with the hashed ones counted as claims too. It ends, because the claims are finite and each attempt
  * gives another name.
  */
-function carefulName(tool: Unnamed, claims: Claims): string {
+function carefulName(tool: NamedTool, claims: Claims): string {
   const full = fullInput(tool);
   for (const name of [legalName(ownInput(tool)), legalName(full), hashedName(full, 0)]) if (claims.get(name) === 1) return name;
   for (let attempt = 1; ; attempt += 1) {

@@ -1,4 +1,5 @@
 import type { AgentOfGeneration } from '../agent/build-agent.js';
+import { assembleCatalog } from '../core/catalog.js';
 import { fingerprint } from '../core/fingerprint.js';
 import type { Generation, Lease } from '../core/generation.js';
 import type { Clock, LiveAgents } from '../core/ports.js';
@@ -30,7 +31,7 @@ export function agentSource(live: LiveAgents<AgentOfGeneration> | (() => AgentOf
     newest = {
       number: (newest?.number ?? 0) + 1,
       agent,
-      catalog: { snapshots: [], fingerprint: digest },
+      catalog: { ...assembleCatalog([]), fingerprint: digest },
       fingerprint: digest,
       builtAt: clock.date(),
     };

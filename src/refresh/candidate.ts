@@ -51,7 +51,7 @@ function apply(base: Catalog | null, changes: readonly ChangedToolset[]): Catalo
     if (snapshot === null) byName.delete(name);
     else byName.set(name, snapshot);
   }
-  return assembleCatalog(byName.values());
+  return assembleCatalog(byName.values(), base ?? undefined);
 }
 
 type Attempt<Agent> = { readonly error: null; readonly agent: Agent; readonly catalog: Catalog } | { readonly error: CodedError };

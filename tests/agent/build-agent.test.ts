@@ -1,3 +1,4 @@
+import { bindTool } from '../../src/agent/bind-tool.js';
 import { buildAgent } from '../../src/agent/build-agent.js';
 import { createModel } from '../../src/agent/model.js';
 import { systemMessage } from '../../src/agent/system-message.js';
@@ -38,19 +39,18 @@ test('the fingerprint of what was built changes with a definition and not withou
 test('an unchanged tool is taken over, a changed or renamed one is made anew, and what is gone is forgotten', () => {
   const cache = new ToolCache();
   const made: string[] = [];
-  const build = (keys: string[]) =>
-    cache.build((take) =>
-      keys.map((key) =>
-        take(key, () => {
-          made.push(key);
-          return { name: key } as never;
-        }),
-      ),
+  const build = (tools: Record<string, string>) =>
+    cache.build(
+      catalogOf([{ name: 'kb', tools: Object.entries(tools).map(([name, description]) => ({ name, description })) }]).names.groups,
+      (named) => {
+        made.push(`${named.name} ${named.tool.description}`);
+        return bindTool({ named, sessions, toolSeconds: 1, images: 'block', schemas: 'common' });
+      },
     );
-  const [a] = build(['a', 'b']);
-  expect(build(['a', 'c'])[0]).toBe(a);
-  build(['a', 'b']);
-  expect(made).toEqual(['a', 'b', 'c', 'b']);
+  const [a] = build({ a: 'one', b: 'one' });
+  expect(build({ a: 'one', c: 'one' })[0]).toBe(a);
+  expect(build({ a: 'two', b: 'one' })[0]).not.toBe(a);
+  expect(made).toEqual(['a one', 'b one', 'c one', 'a two', 'b one']);
 });
 
 test('a build with 5 000 tools does not touch their schemas, and a second one reuses all of them', async () => {

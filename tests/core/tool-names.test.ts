@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { assembleCatalog } from '../../src/core/catalog.js';
-import { nameTools } from '../../src/core/tool-names.js';
+import { diffCatalogs } from '../../src/core/diff.js';
 import { snapshotOf, toolOf } from '../support/tool-arbitraries.js';
 
 /** A walk without bounds would take hours; a bounded one takes a tenth of this on a busy machine. */
@@ -15,7 +15,7 @@ function catalogOf(toolsets: Toolsets) {
 
 /** The shown name of each tool, by toolset and own name. */
 function namesOf(toolsets: Toolsets): Map<string, string> {
-  return new Map(nameTools(catalogOf(toolsets)).map(({ toolset, original, name }) => [JSON.stringify([toolset, original]), name]));
+  return new Map(catalogOf(toolsets).names.tools.map(({ toolset, original, name }) => [JSON.stringify([toolset, original]), name]));
 }
 
 function nameOf(toolsets: Toolsets, toolset: string, tool: string): string | undefined {
@@ -24,7 +24,7 @@ function nameOf(toolsets: Toolsets, toolset: string, tool: string): string | und
 
 describe('naming tools (6.1)', () => {
   it('keeps legal names that are unique, and sorts by toolset, then name (5.4)', () => {
-    const named = nameTools(catalogOf({ web: ['fetch', 'Browse'], kb: ['search'] }));
+    const named = catalogOf({ web: ['fetch', 'Browse'], kb: ['search'] }).names.tools;
     expect(named.map(({ toolset, name }) => [toolset, name])).toEqual([
       ['kb', 'search'],
       ['web', 'Browse'],
@@ -105,7 +105,7 @@ describe('naming tools (6.1)', () => {
       toolOf('hidden', { _meta: { ui: { visibility: ['app'] } } }),
       toolOf('both', { _meta: { ui: { visibility: ['model', 'app'] } } }),
     ];
-    const named = nameTools(assembleCatalog([snapshotOf({ tools })]));
+    const named = assembleCatalog([snapshotOf({ tools })]).names.tools;
     expect(named.map(({ name }) => name)).toEqual(['both', 'shown']);
   });
 
@@ -159,9 +159,40 @@ describe('naming tools (6.1)', () => {
             .toReversed()
             .map(([name, tools]) => [name, tools.toReversed()]),
         );
-        expect(nameTools(catalogOf(reversed))).toEqual(nameTools(catalogOf(toolsets)));
+        expect(catalogOf(reversed).names.tools).toEqual(catalogOf(toolsets).names.tools);
       }),
     );
+  });
+
+  it('gives the same names and the same differences, whatever catalog came before', () => {
+    fc.assert(
+      fc.property(toolsetsArbitrary, toolsetsArbitrary, (first, second) => {
+        const before = catalogOf(first);
+        // A toolset that has the same tools in both keeps its snapshot, as it does between two rounds.
+        const known = new Map(before.snapshots.map((snapshot) => [`${snapshot.id} ${snapshot.fingerprint}`, snapshot]));
+        const alone = catalogOf(second);
+        const snapshots = alone.snapshots.map((snapshot) => known.get(`${snapshot.id} ${snapshot.fingerprint}`) ?? snapshot);
+        const after = assembleCatalog(snapshots, before);
+        expect(after).toEqual(alone);
+        expect(diffCatalogs(before, after)).toEqual(diffCatalogs(before, alone));
+        expect(assembleCatalog(after.snapshots, after).names.groups.every((group, index) => group === after.names.groups[index])).toBe(
+          true,
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('takes over the groups of toolsets that did not change and whose tools keep their names', () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((toolset) => snapshotOf({ toolset, tools: [toolOf(`${toolset}_run`), toolOf('list')] }));
+    if (a === undefined || b === undefined || c === undefined) throw new Error('Three snapshots were made.');
+    const before = assembleCatalog([a, b, c]);
+    const after = assembleCatalog([a, snapshotOf({ toolset: 'b', tools: [toolOf('b_run')] }), c], before);
+    expect(after.names.groups[0]).toBe(before.names.groups[0]);
+    expect(after.names.groups[2]).toBe(before.names.groups[2]);
+    const unique = assembleCatalog([a], after);
+    expect(unique.names.tools.map(({ name }) => name)).toEqual(['a_run', 'list']);
+    expect(unique.names.tools[0]).toBe(before.names.groups[0]?.find(({ name }) => name === 'a_run'));
   });
 
   it('renames nothing when a tool goes that shares no possible name with it', () => {

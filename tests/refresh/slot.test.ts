@@ -1,9 +1,10 @@
 import fc from 'fast-check';
+import { assembleCatalog } from '../../src/core/catalog.js';
 import type { Generation, Lease } from '../../src/core/generation.js';
 import { GenerationSlot } from '../../src/refresh/slot.js';
 
 function generation(number: number): Generation<string> {
-  return { number, agent: `agent ${number}`, catalog: { snapshots: [], fingerprint: '' }, fingerprint: '', builtAt: new Date(0) };
+  return { number, agent: `agent ${number}`, catalog: assembleCatalog([]), fingerprint: '', builtAt: new Date(0) };
 }
 
 test('a lease keeps its generation through any number of swaps, and its end releases it', () => {
