@@ -29,6 +29,7 @@ export const statusSchema = z.looseObject({
   generation: z.number(),
   fingerprint: z.string().nullable(),
   replicas: z.array(z.looseObject({ instance: z.string(), generation: z.number(), fingerprint: z.string().nullable() })).default([]),
+  index: z.looseObject({ error }).nullish(),
   toolsets: z.array(
     z.looseObject({
       name: z.string(),

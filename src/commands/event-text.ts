@@ -10,11 +10,12 @@ const NO_CHANGES = { added: [], removed: [], changed: [] };
 const STATES: Readonly<Record<string, Style>> = { watching: 'green', polling: 'cyan', connecting: 'yellow', failing: 'red', closed: 'dim' };
 
 /** The status in plain words: the live generation, and a line for each toolset. */
-export function statusLines({ instance, generation, fingerprint, replicas, toolsets }: Status, paint: Paint): string[] {
+export function statusLines({ instance, generation, fingerprint, replicas, toolsets, index }: Status, paint: Paint): string[] {
   const others = replicas.length > 1 ? `, ${replicas.length} replicas` : '';
   const width = Math.max(0, ...toolsets.map(({ name }) => shownText(name).length));
   return [
     `${paint('bold', shownText(instance))}: generation ${generation}${others}, ${paint('dim', fingerprint ?? 'no tools yet')}`,
+    ...(index?.error ? [`  ${paint('red', `the index cannot be read: ${errorText(index.error)}`)}`] : []),
     ...toolsets.map((toolset) => {
       const { name, state, tools, protocol, held, error } = toolset;
       const details = [tools === 1 ? '1 tool' : `${tools} tools`, protocol ?? '', ...timesOf(toolset)];

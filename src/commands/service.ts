@@ -125,7 +125,7 @@ async function refusal(response: Response, aboutToken: string): Promise<CommandF
   const shown = shownText(detailOf(text).slice(0, SHOWN_DETAIL));
   return new CommandFailure(
     status >= 500 || BUSY.has(status) ? 'away' : 'refused',
-    `The service answered ${status}${shown === '' ? '' : `: ${shown}`}${hint}`,
+    `The service answered ${status}${shown === '' ? '.' : `: ${shown}${/[.!?]$/.test(shown) ? '' : '.'}`}${hint}`,
     { status },
   );
 }

@@ -30,6 +30,15 @@ export function connectFault(error: unknown): 'unknown host' | 'certificate' | u
   return undefined;
 }
 
+/** What the system calls the reason, for the end of a message: ` (ECONNREFUSED)`; empty where no error of the chain has a code. */
+export function reasonIn(error: unknown): string {
+  for (const each of causesOf(error)) {
+    const code = codeOf(each);
+    if (code !== undefined) return ` (${code})`;
+  }
+  return '';
+}
+
 /** Turns whatever the SDK, undici or our own reading threw into an error with a code. The message never holds an answer's body. */
 export function failureOf(error: unknown, toolset: string): CodedError {
   for (const each of causesOf(error)) if (each instanceof CodedError) return each;

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CodedError } from '../core/errors.js';
+import { reasonIn } from './failure.js';
 
 /** Editors and mounted volumes change several directory entries for one change; they are taken as one. */
 const SETTLE_MS = 100;
@@ -24,7 +25,7 @@ export async function readIndexFile(path: string, options: { readonly maxBytes: 
     text = await readFile(path, { encoding: 'utf8', signal: options.signal });
   } catch (error) {
     if (error instanceof CodedError) throw error;
-    throw new CodedError('INDEX_UNREACHABLE', 'The index file could not be read.', { cause: error });
+    throw new CodedError('INDEX_UNREACHABLE', `The index file could not be read${reasonIn(error)}.`, { cause: error });
   }
   try {
     return JSON.parse(text);

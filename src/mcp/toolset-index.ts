@@ -2,9 +2,9 @@ import type { Dispatcher } from 'undici';
 import { type Response as HttpResponse, fetch as undiciFetch } from 'undici';
 import { CodedError } from '../core/errors.js';
 import { credentialHeadersOf, type IndexDocument, readIndexDocument } from '../core/index-document.js';
-import { readText } from './answer.js';
+import { AnswerTooLarge, readText } from './answer.js';
 import { type Environment, openDispatcher } from './dispatcher.js';
-import { connectFault, retryAfterOf } from './failure.js';
+import { connectFault, reasonIn, retryAfterOf } from './failure.js';
 import { indexFileOf, readIndexFile } from './index-file.js';
 import { mediaTypeOf } from './wire.js';
 
@@ -78,6 +78,7 @@ async function getJson(url: string, options: ReadOptions): Promise<unknown> {
     return parsed(await readText(response.body, MAX_INDEX_BYTES));
   } catch (error) {
     if (error instanceof CodedError) throw error;
+    if (options.signal.aborted) throw new CodedError('INDEX_UNREACHABLE', 'The index did not answer in time.', { cause: error });
     throw unread(error);
   } finally {
     await dispatcher.destroy();
@@ -85,13 +86,15 @@ async function getJson(url: string, options: ReadOptions): Promise<unknown> {
 }
 
 function unread(cause: unknown): CodedError {
+  if (cause instanceof AnswerTooLarge)
+    return new CodedError('INDEX_UNREACHABLE', `The index could not be read: ${cause.message}`, { cause });
   switch (connectFault(cause)) {
     case 'unknown host':
-      return new CodedError('INDEX_UNKNOWN_HOST', 'The host name in MCP_URL does not resolve.', { cause });
+      return new CodedError('INDEX_UNKNOWN_HOST', `The host name in MCP_URL does not resolve${reasonIn(cause)}.`, { cause });
     case 'certificate':
-      return new CodedError('INDEX_CERTIFICATE', "The index's certificate is not accepted.", { cause });
+      return new CodedError('INDEX_CERTIFICATE', `The index's certificate is not accepted${reasonIn(cause)}.`, { cause });
     default:
-      return new CodedError('INDEX_UNREACHABLE', 'The index could not be read.', { cause });
+      return new CodedError('INDEX_UNREACHABLE', `The index could not be read${reasonIn(cause)}.`, { cause });
   }
 }
 

@@ -1,5 +1,6 @@
 import { startFleet, tool } from '../flows/fleet.js';
 import { ManualClock } from '../support/manual-clock.js';
+import { respond } from '../support/raw-answers.js';
 import { startSdkToolset } from '../support/sdk-toolset.js';
 import { startProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
@@ -50,9 +51,12 @@ test('shows of each toolset what its author needs whose change does not show', a
   await down.kill();
   await fleet.untilGeneration(2);
   await fleet.untilState('down', 'failing');
+  fleet.index.answer(respond({ status: 503 }));
+  await until(async () => (await fleet.status()).index.error !== null);
   const command = run(['watch', fleet.baseUrl], asAdmin);
-  await until(() => command.out.length >= 4);
-  expect(command.out.slice(1, 4)).toEqual([
+  await until(() => command.out.length >= 5);
+  expect(command.out.slice(1, 5)).toEqual([
+    '  the index cannot be read: INDEX_UNREACHABLE: The index answered HTTP 503.',
     expect.stringMatching(/^ {2}down {2}failing {2}1 tool, .*listed [0-9:.]+, (next try [0-9:.]+, )?TOOLSET_UNREACHABLE: /),
     expect.stringMatching(/^ {2}kb {4}watching {2}2 tools, .*listed [0-9:.]+, announced a change [0-9:.]+$/),
     expect.stringMatching(/^ {2}less {2}polling {2}1 tool, .*listed [0-9:.]+, cannot announce changes(, next list [0-9:.]+)?$/),

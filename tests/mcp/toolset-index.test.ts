@@ -79,6 +79,20 @@ describe('the index at a URL', () => {
     expect(await codeOf(readIndex(index.url, options()))).toBe('INDEX_UNREACHABLE');
   });
 
+  it('is said to be unreachable with the reason that the system gives', async () => {
+    const index = await startIndex();
+    await index.close();
+    await expect(readIndex(index.url, options())).rejects.toThrow('The index could not be read (ECONNREFUSED).');
+    const file = join(await folder(), 'index.json');
+    await expect(readIndex(file, options())).rejects.toThrow('The index file could not be read (ENOENT).');
+    const mute = await startIndex();
+    mute.answer(answers.hang);
+    const signal = AbortSignal.timeout(100);
+    await expect(readIndex(mute.url, { signal, env: {} })).rejects.toThrow('The index did not answer in time.');
+    mute.answer(answers.respond({ headers: { 'content-type': 'application/json' }, body: `"${'x'.repeat(10 * 1024 * 1024)}"` }));
+    await expect(readIndex(mute.url, options())).rejects.toThrow(/^The index could not be read: .*bytes/);
+  });
+
   it.each(['ftp://127.0.0.1/x', 'http://user:password@127.0.0.1/x'])('cannot be %s', async (url) => {
     const reading = readIndex(url, options());
     expect(await codeOf(reading)).toBe('INDEX_MALFORMED');
