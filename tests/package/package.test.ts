@@ -29,6 +29,7 @@ describe('the tarball that npm pack makes in a fresh clone', () => {
       /^dist\/page\/((index|view-frame)\.html|icon\.svg|assets\/[\w-]+\.(js|css))$/,
       /^demo\/(data\/\w+\.(md|html|json)|toolsets\/[\w-]+\.json)$/,
       /^docs\/([\w-]+|decisions\/[\w-]+)\.md$/,
+      /^docs\/benchmarks\/p\d+\.svg$/,
       /^docs\/screenshots\/[\w-]+\.png$/,
       /^examples\/host-app\/[\w-]+\.js$/,
       /^deploy\/[\w/-]+\.(md|yaml|json)$/,
