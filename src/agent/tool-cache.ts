@@ -16,7 +16,8 @@ export class ToolCache {
     this.#newest = new Map(
       groups.map((group) => [group, this.#newest.get(group) ?? rebind(group, before.get(group[0]?.snapshotId), bind)]),
     );
-    return [...this.#newest.values()].flat();
+    // `concat` takes a tenth of the time of `flat`.
+    return ([] as BoundTool[]).concat(...this.#newest.values());
   }
 }
 

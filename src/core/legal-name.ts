@@ -23,6 +23,7 @@ export function isLegalName(raw: string, illegal: RegExp): boolean {
 
 /** The name with each illegal character replaced by `_`; an overlong one is cut and ends with a short hash of its identity. */
 export function legalName(input: LegalNameInput): string {
+  if (isLegalName(input.raw, input.illegal)) return input.raw;
   const clean = input.raw.replace(input.illegal, '_');
   return clean !== '' && clean.length <= MAX_NAME ? clean : hashedName(input, 0);
 }
