@@ -7,7 +7,7 @@ import type { Origin } from './record.js';
 import type { BenchContext } from './scenario.js';
 
 /** Describes this machine and this measurement. */
-export function originOf(options: BenchOptions, peers: BenchContext['peers']): Origin {
+export function originOf(options: Omit<BenchOptions, 'out'>, peers: BenchContext['peers']): Origin {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const commit = commitOf();
   const contestants = [FLOOR, ...peers].map(({ name, version: its }) => [name, its] as const);
@@ -26,7 +26,7 @@ export function originOf(options: BenchOptions, peers: BenchContext['peers']): O
   };
 }
 
-function commandOf({ mode, only, rounds, seed, peers }: BenchOptions): string {
+function commandOf({ mode, only, rounds, seed, peers }: Omit<BenchOptions, 'out'>): string {
   const script = mode === 'quick' ? 'bench:quick' : peers ? 'bench:peers' : 'bench';
   const goals = only.length === 0 ? '' : ` --only ${only.join(',')}`;
   return `npm run ${script} --${goals} --rounds ${rounds} --seed ${seed}`;
