@@ -11,6 +11,9 @@ export interface ModelOptions {
   readonly maxRetries?: number;
 }
 
+/** Where OpenAI's client looks for a key that it was not given. */
+const OPENAI_KEYS = ['OPENAI_API_KEY', 'OPENAI_ADMIN_KEY'];
+
 /** The model cannot be made from the configuration. The message is one line for the person who starts the service. */
 export class ModelUnavailable extends Error {
   constructor(message: string, cause?: unknown) {
@@ -26,6 +29,10 @@ export async function createModel(options: ModelOptions): Promise<BaseChatModel>
   const packageName = packages[provider]?.package;
   if (packageName === undefined) {
     throw new ModelUnavailable(`PROVIDER_MODEL is ${options.model}, and LangChain knows no provider named ${provider}.`);
+  }
+  if (provider === 'openai' && !options.apiKey && !OPENAI_KEYS.some((name) => process.env[name])) {
+    // OpenAI's client asks for a key at the first call only, and so a service would start whose every turn fails.
+    throw new ModelUnavailable(`PROVIDER_MODEL is ${options.model}, and its API key is missing. Set PROVIDER_API_KEY.`);
   }
   try {
     const model = await initChatModel(`${provider}:${name}`, settingsFor(provider, options));

@@ -15,12 +15,18 @@ test.each([
 });
 
 test('a missing API key is named where the provider package wants one', async () => {
-  const { ANTHROPIC_API_KEY: own } = process.env;
-  delete process.env.ANTHROPIC_API_KEY;
-  try {
-    await expect(createModel({ model: 'anthropic:m' })).rejects.toThrow(/Set PROVIDER_API_KEY\.$/);
-  } finally {
-    if (own !== undefined) process.env.ANTHROPIC_API_KEY = own;
+  const providers = { anthropic: 'ANTHROPIC_API_KEY', openai: 'OPENAI_API_KEY' };
+  for (const [provider, variable] of Object.entries(providers)) {
+    const { [variable]: own } = process.env;
+    delete process.env[variable];
+    try {
+      await expect(createModel({ model: `${provider}:m` })).rejects.toThrow(/Set PROVIDER_API_KEY\.$/);
+      process.env[variable] = 'from the environment';
+      await expect(createModel({ model: `${provider}:m` })).resolves.toBeDefined();
+    } finally {
+      delete process.env[variable];
+      if (own !== undefined) process.env[variable] = own;
+    }
   }
 });
 
