@@ -113,7 +113,7 @@ const routes = Object.values(ROUTES).map(({ method, path }) => `${method.toUpper
 function shapeOf(path: string): string {
   return path
     .replace(/[?#].*$/, '')
-    .replaceAll(/\{\w+\}|[:*]\w+|sha256-…|(?<=\/)…/g, '{}')
+    .replaceAll(/\{\w+\}|[:*]\w+|sha256-…/g, '{}')
     .replace(/^\/agent(?=\/)/, '');
 }
 
@@ -125,7 +125,10 @@ test('every route that a page names, or asks with curl, is in the route table', 
     );
     const commands = text.replaceAll('\\\n', ' ').matchAll(/curl .*?(?:127\.0\.0\.1:8000|\$URL)(\/[^\s'"#]*).*/g);
     const asked = [...commands].map(([line, path = '']) => `${/ -X POST| -d /.test(line) ? 'POST' : 'GET'} ${shapeOf(path)}`);
-    return [...named, ...asked].filter((route) => !known.has(route));
+    // `GET /views/…` means every route that begins so.
+    const isKnown = (route: string) =>
+      known.has(route) || (route.endsWith('/…') && routes.some((other) => other.startsWith(route.slice(0, -1))));
+    return [...named, ...asked].filter((route) => !isKnown(route));
   });
   expect(unknown).toEqual([]);
 });
