@@ -71,6 +71,11 @@ describe('the tarball that npm pack makes in a fresh clone', () => {
     expect(contents.filter(([, text]) => places.some((place) => text.includes(place))).map(([file]) => file)).toEqual([]);
   });
 
+  test('comes from a build that can be executed, because npx in a checkout makes the command executable only once', async () => {
+    const { mode } = await stat(join(packed.builtIn, 'dist/main.js'));
+    expect(mode & 0o111).toBe(0o111);
+  });
+
   test('stays small', async () => {
     expect((await stat(packed.tarball)).size).toBeLessThan(1_500_000);
   });
