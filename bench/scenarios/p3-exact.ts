@@ -18,6 +18,9 @@ const MEASURES: Readonly<Record<keyof Asked | keyof Left, { readonly measure: st
   afterStop: { measure: 'sessions, streams and connections left after a stop', exactly: 0 },
 };
 
+/** What the floor and the peers are asked too. */
+const OF_EVERYBODY: readonly (keyof Asked)[] = ['listsPerChange', 'listsOfOthers', 'listsPerRun', 'moreAfterSwaps'];
+
 /** P3: no request that nothing asked for, and nothing left behind. */
 export const exact: Scenario = {
   goal: 'P3',
@@ -49,9 +52,9 @@ async function countEra(era: (typeof ERAS)[number], { context, sizes }: { contex
     // A quick run is a check of ours.
     for (const contestant of mode === 'quick' ? [] : [FLOOR, ...peers]) {
       say(`${YEAR[era]}, round ${round} of ${rounds}: ${contestant.name}`);
-      const why = contestant.cannot.P3;
+      const why = contestant.cannot.P3 ?? contestant.cannot[era];
       if (why === undefined) add(contestant.name, await countOthers(contestant, { era, sizes }));
-      else for (const figure of figures.values()) figure.cannot(contestant.name, why);
+      else for (const name of OF_EVERYBODY) figures.get(name)?.cannot(contestant.name, why);
     }
   }
   return Object.entries(MEASURES).map(([name, { measure, exactly }]) => {
