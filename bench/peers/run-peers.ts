@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type RunContestant, runContestantOf } from '../load/run-contestant.js';
+
+const FOLDERS = fileURLToPath(new URL('../../../peers/', import.meta.url));
+
+export const COPILOTKIT = "CopilotKit's runtime";
+export const LANGGRAPH_API = 'langgraph-api';
+
+const KNOWN: readonly { folder: string; packageName: string; contestant: (version: string, script: string) => RunContestant }[] = [
+  {
+    folder: 'copilotkit-runtime',
+    packageName: '@copilotkit/runtime',
+    contestant: (version, script) =>
+      runContestantOf({
+        name: COPILOTKIT,
+        version,
+        script,
+        path: '/api/copilotkit/agent/default/run',
+        form: 'ag-ui',
+        env: { COPILOTKIT_TELEMETRY_DISABLED: 'true', DO_NOT_TRACK: '1' },
+      }),
+  },
+  {
+    folder: 'langgraph-api',
+    packageName: '@langchain/langgraph-api',
+    contestant: (version, script) =>
+      runContestantOf({ name: LANGGRAPH_API, version, script, path: '', form: 'langgraph', env: { LANGSMITH_TRACING: 'false' } }),
+  },
+];
+
+/** The installed peers that serve runs over HTTP. */
+export function installedRunPeers(): readonly RunContestant[] {
+  return KNOWN.flatMap(({ folder, packageName, contestant }) => {
+    const manifest = `${FOLDERS}${folder}/node_modules/${packageName}/package.json`;
+    if (!existsSync(manifest)) return [];
+    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+    return [contestant(`${packageName} ${version}`, `${FOLDERS}${folder}/main.js`)];
+  });
+}
