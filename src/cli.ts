@@ -22,8 +22,9 @@ For a service that runs already, at its base URL:
   mcp-agent-api watch URL [--json] [--token-file FILE]
       follow states, rounds and changes of the tools, until Ctrl-C
   mcp-agent-api refresh URL [--toolset NAME] [--dry] [--expect FINGERPRINT] [--timeout SECONDS] [--json] [--token-file FILE]
-      list the toolsets now and wait for the outcome; exit code 0 when what they offer is live, else 1.
-      --dry says what would change; --expect waits until every replica serves that fingerprint; --timeout is 60 by default
+      list the toolsets now and wait for the outcome; exit code 0 when what they offer is live, else 1, also while one of them fails.
+      --dry says what would change; --expect waits until every replica serves that fingerprint, also while the toolset is deployed and fails;
+      --timeout is 60 by default
   The token is read from the file, or else from MCP_AGENT_API_ADMIN_TOKEN, MCP_AGENT_API_TOKEN or MCP_AGENT_API_REFRESH_TOKEN;
   refresh reads the last one first.
 
