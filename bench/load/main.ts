@@ -17,17 +17,27 @@ interface Tally {
   bytes: number;
   readonly failures: string[];
   readonly firstMs: number[];
+  readonly openingMs: number[];
   readonly lastMs: number[];
   readonly generations: Set<number>;
 }
 
 answerCommands({
   async load(options: LoadOptions): Promise<LoadResult> {
-    const tally: Tally = { complete: 0, failed: 0, bytes: 0, failures: [], firstMs: [], lastMs: [], generations: new Set() };
+    const tally: Tally = {
+      complete: 0,
+      failed: 0,
+      bytes: 0,
+      failures: [],
+      firstMs: [],
+      openingMs: [],
+      lastMs: [],
+      generations: new Set(),
+    };
     const startedAt = machineNow();
     const work = async () => {
-      do await oneRun(options, tally);
-      while (machineNow() < startedAt + options.forMs);
+      await oneRun(options, { tally, firstMs: tally.openingMs });
+      while (machineNow() < startedAt + options.forMs) await oneRun(options, { tally, firstMs: tally.firstMs });
     };
     await Promise.all(Array.from({ length: options.concurrent }, work));
     const { generations, ...rest } = tally;
@@ -37,7 +47,7 @@ answerCommands({
 
 liveWithParent();
 
-async function oneRun({ target, turn }: LoadOptions, tally: Tally): Promise<void> {
+async function oneRun({ target, turn }: LoadOptions, { tally, firstMs }: { tally: Tally; firstMs: number[] }): Promise<void> {
   const check = checkOf(target.form, turn);
   const { path, body } = requestOf(target, turn);
   const startedAt = machineNow();
@@ -63,7 +73,7 @@ async function oneRun({ target, turn }: LoadOptions, tally: Tally): Promise<void
   if (check.generation !== undefined) tally.generations.add(check.generation);
   if (fault === undefined && firstAt !== undefined) {
     tally.complete++;
-    tally.firstMs.push(firstAt - startedAt);
+    firstMs.push(firstAt - startedAt);
     tally.lastMs.push(machineNow() - startedAt);
     return;
   }

@@ -16,10 +16,12 @@ export interface RunCase {
 
 export interface RunFigures {
   readonly perSecond: number;
-  /** CPU time of the process for each run, in milliseconds. */
+  /** CPU time of the process for each run, in milliseconds. Figures of runs are NaN or infinite where no run was whole. */
   readonly cpuMs: number;
   readonly firstP50: number;
   readonly firstP99: number;
+  /** The slowest first event of the opening wave. */
+  readonly openingMax: number;
   readonly lastP50: number;
   /** Runs whose stream was not whole, and why the first of them is not. */
   readonly failed: number;
@@ -66,6 +68,7 @@ export async function measureRuns(
     cpuMs: cpu / result.complete,
     firstP50: quantile(result.firstMs, 0.5),
     firstP99: quantile(result.firstMs, 0.99),
+    openingMax: quantile(result.openingMs, 1),
     lastP50: quantile(result.lastMs, 0.5),
     failed: result.failed,
     failure: result.failures[0],

@@ -25,8 +25,10 @@ export interface LoadResult {
   readonly failed: number;
   /** From the first request to the end of the last stream. */
   readonly overMs: number;
-  /** For each run, from the request to the first event. */
+  /** For each run but those of the opening wave, from the request to the first event. */
   readonly firstMs: readonly number[];
+  /** The same for the opening wave: as many requests as run at once, on new connections, all in one moment. */
+  readonly openingMs: readonly number[];
   /** For each run, from the request to the last event. */
   readonly lastMs: readonly number[];
   /** Bytes of all streams. */
