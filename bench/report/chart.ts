@@ -10,7 +10,9 @@ import { numberText } from './figures.js';
 use([CustomChart, GridComponent, LegendComponent, SVGRenderer]);
 
 const WIDTH = 920;
-const LABELS = 330;
+const LABELS = 350;
+/** Much narrower than the place for them: fonts differ in width, and the renderer can only guess. */
+const LABEL_WIDTH = 250;
 const LEGEND_HEIGHT = 24;
 const AXIS_HEIGHT = 44;
 /** Height of one contestant's line in a row. */
@@ -29,7 +31,7 @@ export function chartOf(result: ScenarioResult): string {
   const contestants = drawnContestants(result);
   const colours = coloursOf(contestants);
   const panels = panelsOf(result);
-  const rowHeight = contestants.length * LINE + 14;
+  const rowHeight = Math.max(contestants.length * LINE + 14, 46);
   const legendLines = Math.ceil((contestants.length + 1) / 4);
   let top = legendLines * LEGEND_HEIGHT + 8;
   const grids = panels.map(({ rows }) => {
@@ -103,7 +105,7 @@ function rowAxis({ rows }: Panel, gridIndex: number): object {
     gridIndex,
     inverse: true,
     data: rows.map(({ measure }) => measure),
-    axisLabel: { color: TEXT, width: LABELS - 20, overflow: 'break', interval: 0, lineHeight: 14 },
+    axisLabel: { color: TEXT, width: LABEL_WIDTH, overflow: 'break', interval: 0, fontSize: 11, lineHeight: 14 },
     axisTick: { show: false },
     axisLine: { lineStyle: { color: GRID } },
     splitLine: { show: true, lineStyle: { color: GRID } },

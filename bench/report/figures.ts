@@ -10,10 +10,15 @@ export function numberText(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
+/** A unit after its number; a count has none. */
+function suffixOf(unit: string): string {
+  return unit === '' || unit === 'count' ? '' : ` ${unit}`;
+}
+
 /** A figure with its unit; with the least and the greatest round where they differ. */
 export function spreadText({ median, min, max, rounds }: Spread, unit: string): string {
   const range = rounds > 1 && min !== max ? ` (${numberText(min)}–${numberText(max)})` : '';
-  return `${numberText(median)}${unit === '' ? '' : ` ${unit}`}${range}`;
+  return `${numberText(median)}${suffixOf(unit)}${range}`;
 }
 
 /** A cell's text; an absent cell was not measured. */
@@ -29,7 +34,7 @@ export function limitText({ limit, ratio, unit }: Row): string {
 }
 
 function boundsText({ atMost, atLeast }: { atMost?: number; atLeast?: number }, unit: string): string {
-  const suffix = unit === '' ? '' : ` ${unit}`;
+  const suffix = suffixOf(unit);
   if (atMost !== undefined && atMost === atLeast) return `exactly ${numberText(atMost)}${suffix}`;
   const texts = [
     ...(atLeast === undefined ? [] : [`≥ ${numberText(atLeast)}${suffix}`]),

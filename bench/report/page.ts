@@ -23,12 +23,22 @@ is called unstable, because such a median says little. Compare the figures of on
 const HOW = `\`npm run bench:quick\` checks the counts and some generous ratios in at most 90 s; it runs with every change. \`npm run bench\` measures everything but the peers in about ten minutes,
 \`npm run bench:peers\` installs the peers, each in a folder of its own, and measures them too, and \`npm run bench:report\` makes this page from the results. \`npm run bench -- --only P1,P5 --rounds 5\` measures some goals anew and keeps the others' figures.`;
 
+/** There are eleven goals, P1 to P11. */
+const GOALS = Array.from({ length: 11 }, (_, number) => `P${number + 1}`);
+
+/** The goals that no result tells of yet. */
+export function goalsWithoutFigures(record: BenchRecord): string[] {
+  return GOALS.filter((goal) => !record.some((result) => result.goal === goal));
+}
+
 /** The text of docs/benchmarks.md. */
 export function benchmarksPage(record: BenchRecord, { profiles, capacity }: Fragments = {}, reasons = REASONS): string {
+  const missing = goalsWithoutFigures(record);
   const blocks = [
     INTRODUCTION,
     '## Summary',
     summaryOf(record, reasons),
+    ...(missing.length === 0 ? [] : [`Without figures as yet: ${missing.join(', ')}.`]),
     ...record.map(sectionOf),
     ...(profiles === undefined ? [] : ['## Where the time goes', profiles.trim()]),
     ...(capacity === undefined ? [] : ['## Capacity', capacity.trim()]),

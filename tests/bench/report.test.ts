@@ -31,8 +31,10 @@ test('every goal that is not met says why', () => {
   expect(unexplained.map(({ goal }) => goal)).toEqual([]);
 });
 
-test('the report has the result of every scenario', () => {
-  expect(record.map(({ goal }) => goal)).toEqual(SCENARIOS.map(({ goal }) => goal));
+test('every result is that of a scenario, and the page names the goals that have none', () => {
+  const known = SCENARIOS.map(({ goal }) => goal);
+  expect(record.map(({ goal }) => goal).filter((goal) => !known.includes(goal))).toEqual([]);
+  expect(benchmarksPage(SAMPLE)).toContain('Without figures as yet: P2, P3, P4, P5, P6, P7, P8, P10, P11.');
 });
 
 test('numbers have three significant digits and no exponent', () => {
@@ -45,6 +47,7 @@ test('numbers have three significant digits and no exponent', () => {
 test('a figure names the least and the greatest round where they differ', () => {
   expect(spreadText(figure(5, 4, 7), 'ms')).toBe('5 ms (4–7)');
   expect(spreadText(figure(5), 'ms')).toBe('5 ms');
+  expect(spreadText(figure(5), 'count')).toBe('5');
   expect(cellText({ cannot: 'is not told' }, 'ms')).toBe('is not told');
   expect(cellText(undefined, 'ms')).toBe('—');
 });
