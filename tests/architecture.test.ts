@@ -9,14 +9,15 @@ const MOST_LINES = 250;
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   'system-clock': ['core'],
+  turnstile: [],
   config: [],
   logging: ['core'],
   cli: ['commands'],
-  commands: ['core', 'mcp'],
-  mcp: ['core'],
+  commands: ['core', 'mcp', 'turnstile'],
+  mcp: ['core', 'turnstile'],
   agent: ['core'],
   refresh: ['core', 'mcp', 'system-clock'],
-  http: ['core', 'agent', 'system-clock'],
+  http: ['core', 'agent', 'system-clock', 'turnstile'],
   store: ['core', 'agent', 'system-clock'],
   demo: ['core', 'config'],
   // These three put the rooms together.

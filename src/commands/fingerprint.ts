@@ -5,6 +5,7 @@ import { silentLogger } from '../core/silent-logger.js';
 import { type Snapshot, takeSnapshot } from '../core/snapshot.js';
 import { openSession } from '../mcp/session.js';
 import { readIndex, readSiblingHealth } from '../mcp/toolset-index.js';
+import { Turnstile } from '../turnstile.js';
 import type { FingerprintArguments } from './arguments.js';
 import { shownNames, shownText } from './shown-text.js';
 import { type CommandContext, CommandFailure, limitTime } from './terminal.js';
@@ -55,7 +56,16 @@ interface Asking {
 async function listOnce(endpoint: ToolsetEndpoint, { context, signal }: Asking): Promise<Listed> {
   const { clock, env, version } = context;
   const clientInfo = { name: 'mcp-agent-api', version };
-  const session = openSession({ endpoint, clock, env, clientInfo, events: UNHEARD, logger: silentLogger, heartbeatSeconds: 0 });
+  const session = openSession({
+    endpoint,
+    clock,
+    env,
+    clientInfo,
+    events: UNHEARD,
+    logger: silentLogger,
+    turnstile: new Turnstile(),
+    heartbeatSeconds: 0,
+  });
   try {
     await session.connect(signal);
     const list = await session.list(signal);

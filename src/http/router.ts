@@ -5,6 +5,7 @@ import type { Clock, LiveAgents, Logger, ViewSource } from '../core/ports.js';
 import type { RunLocks } from '../core/run-lock.js';
 import { silentLogger } from '../core/silent-logger.js';
 import { systemClock } from '../system-clock.js';
+import { Turnstile } from '../turnstile.js';
 import { agentSource } from './agent-source.js';
 import { Callers, type Tokens } from './caller.js';
 import { connectionsRoute } from './connections.js';
@@ -91,6 +92,7 @@ export function createRouter(
       locks,
       checkStore,
       openRuns,
+      turnstile: new Turnstile(),
       lookup,
       views,
       aroundRun,

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
 import type { AgentOfGeneration, TurnConfig } from '../agent/build-agent.js';
 import { RunFailure, streamRun } from '../agent/stream-run.js';
 import type { Generation } from '../core/generation.js';
 import type { Clock, Logger, ViewSource } from '../core/ports.js';
 import type { RunLocks } from '../core/run-lock.js';
+import type { Turnstile } from '../turnstile.js';
 import type { AgentSource } from './agent-source.js';
 import { AguiEvents, encodeEvents, runError, runFinished, runStarted } from './agui-events.js';
 import { type CredentialLookup, credentialsOfRun } from './credentials.js';
@@ -35,6 +35,8 @@ export interface RunsDeps {
   /** Rejects with a StoreFailure when threads cannot be kept at present. */
   readonly checkStore: () => Promise<void>;
   readonly openRuns: OpenRuns;
+  /** Runs go on one at a time, one event each, so that a new request waits for one step of one run and not for a step of each. */
+  readonly turnstile: Turnstile;
   readonly lookup: CredentialLookup;
   /** Undefined where a host serves no views. */
   readonly views: ViewSource | undefined;
@@ -51,9 +53,6 @@ const REFUSALS = ['run_in_progress', 'not_ready', 'too_many_runs', 'shutting_dow
 
 /** How a run ended. The words are few and fixed, so that they can be counted by. */
 export type RunOutcome = 'finished' | RunEnded['code'] | RunFailure['code'] | (typeof REFUSALS)[number];
-
-/** With more runs than this, each of them lets the event loop turn between two events, so that new requests are accepted meanwhile. */
-const CROWD = 4;
 
 type Outcome = { readonly kind: 'unstarted' } | { readonly kind: 'finished' } | { readonly kind: 'failed'; readonly error: unknown };
 
@@ -125,7 +124,7 @@ interface Streaming {
 
 /** Streams the run to its last event. Whatever fails in it becomes `RUN_ERROR`; a stream never just ends (CONTRACT.md 7.2). */
 async function streamTo(res: Response, { req, request, run, generation, deps }: Streaming): Promise<void> {
-  const { clock, logger, openRuns } = deps;
+  const { clock, logger, turnstile } = deps;
   const cancelTimeout = clock.after(deps.runSeconds * 1000, () =>
     run.end(new RunEnded('run_timeout', `The run was stopped after ${deps.runSeconds} seconds.`)),
   );
@@ -149,7 +148,7 @@ async function streamTo(res: Response, { req, request, run, generation, deps }: 
         await stream.send(encodeEvents([agui.translate(event)]), run.signal);
         const activity = await viewActivity(event, { views: deps.views, signal: run.signal });
         if (activity !== undefined) await stream.send(encodeEvents([activity]), run.signal);
-        if (openRuns.size > CROWD) await nextTurn();
+        await turnstile.pass();
       }
       turn.outcome = { kind: 'finished' };
     } catch (error) {
@@ -159,7 +158,8 @@ async function streamTo(res: Response, { req, request, run, generation, deps }: 
   };
   try {
     await stream.send(encodeEvents([runStarted(request, generation)]), run.signal);
-    if (openRuns.size > CROWD) await nextTurn();
+    // Node sends what was written only when no microtask is left. Without a pause here, RUN_STARTED would leave after the whole start of the graph.
+    await turnstile.pass();
     const info = {
       threadId: request.threadId,
       runId: request.runId,

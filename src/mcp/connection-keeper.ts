@@ -2,6 +2,7 @@ import type { Implementation } from '@modelcontextprotocol/client';
 import { CodedError } from '../core/errors.js';
 import type { Clock, Logger, SessionStatus, ToolsetEndpoint } from '../core/ports.js';
 import type { JsonObject } from '../core/tool.js';
+import type { Turnstile } from '../turnstile.js';
 import { Connection } from './connection.js';
 import type { Environment } from './dispatcher.js';
 import { failureOf } from './failure.js';
@@ -16,6 +17,7 @@ export interface ConnectionKeeperOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly env: Environment;
+  readonly turnstile: Turnstile;
   readonly heartbeatSeconds: number;
   readonly clientInfo: Implementation;
   readonly limits: SessionLimits;
@@ -155,10 +157,8 @@ export class ConnectionKeeper {
   }
 
   async #openConnection(endpoint: ToolsetEndpoint, occasion: Occasion): Promise<void> {
-    const { clock, logger, env, clientInfo, limits, onMessage } = this.#options;
-    const { probeMs, connectMs } = limits;
-    const { signal } = this.#life;
-    const connection = await Connection.open({ endpoint, clock, logger, env, clientInfo, probeMs, connectMs, onMessage, signal });
+    const { probeMs, connectMs } = this.#options.limits;
+    const connection = await Connection.open({ ...this.#options, endpoint, probeMs, connectMs, signal: this.#life.signal });
     this.#open.add(connection);
     const watch = await this.#stream.prepare(connection);
     if (this.closed) {

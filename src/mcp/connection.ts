@@ -10,6 +10,7 @@ import {
 import { CodedError } from '../core/errors.js';
 import type { Clock, Logger, ToolsetEndpoint } from '../core/ports.js';
 import type { JsonObject } from '../core/tool.js';
+import type { Turnstile } from '../turnstile.js';
 import type { Environment } from './dispatcher.js';
 import { Exchanges } from './exchange.js';
 import { shakeHands } from './handshake.js';
@@ -30,6 +31,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly env: Environment;
+  readonly turnstile: Turnstile;
   readonly clientInfo: Implementation;
   readonly probeMs: number;
   readonly connectMs: number;

@@ -11,6 +11,7 @@ import type {
   ToolsetSession,
 } from '../core/ports.js';
 import { toolsetId } from '../core/snapshot.js';
+import { Turnstile } from '../turnstile.js';
 import type { Environment } from './dispatcher.js';
 import { openSession } from './session.js';
 import type { SessionLimits } from './session-limits.js';
@@ -66,6 +67,7 @@ class Pool implements SessionPool {
   /** Counted apart from the members, because a generation may hold a toolset whose session was never opened. */
   readonly #holders = new Map<string, number>();
   readonly #closing = new Set<Promise<void>>();
+  readonly #turnstile = new Turnstile();
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -82,7 +84,7 @@ class Pool implements SessionPool {
     if (this.#closed) throw new CodedError('SESSION_CLOSED', 'All sessions were closed.', { toolset: endpoint.name });
     const { clock, logger, env, heartbeatSeconds, limits, clientInfo = CLIENT_INFO } = this.#options;
     const session = openSession({
-      ...{ endpoint, clock, logger, env, heartbeatSeconds, clientInfo },
+      ...{ endpoint, clock, logger, env, heartbeatSeconds, clientInfo, turnstile: this.#turnstile },
       ...(limits !== undefined && { limits }),
       events: {
         signal: (kind) => this.#options.onSignal(id, kind),

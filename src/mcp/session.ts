@@ -13,6 +13,7 @@ import type {
   ToolsetSession,
 } from '../core/ports.js';
 import type { JsonObject, ToolDefinition } from '../core/tool.js';
+import type { Turnstile } from '../turnstile.js';
 import { Connection } from './connection.js';
 import { ConnectionKeeper } from './connection-keeper.js';
 import type { Environment } from './dispatcher.js';
@@ -34,6 +35,8 @@ export interface SessionOptions {
   readonly logger: Logger;
   /** Fallback credentials (CONTRACT.md 7.6) and proxy settings (4.9). */
   readonly env: Environment;
+  /** Shared by all sessions of one service; see {@link import('./wire.js').WireOptions}. */
+  readonly turnstile: Turnstile;
   /** The interval of the heartbeat; 0 turns it off (CONTRACT.md 4.6). */
   readonly heartbeatSeconds: number;
   readonly clientInfo: Implementation;
@@ -63,10 +66,10 @@ class McpSession implements ToolsetSession {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    const { endpoint, clock, logger, env, heartbeatSeconds, clientInfo, events } = options;
+    const { endpoint, clock, logger, env, turnstile, heartbeatSeconds, clientInfo, events } = options;
     this.#subscriptions = new ViewSubscriptions({ clock, logger });
     this.#keeper = new ConnectionKeeper({
-      ...{ endpoint, clock, logger, env, heartbeatSeconds, clientInfo, limits: this.#limits },
+      ...{ endpoint, clock, logger, env, turnstile, heartbeatSeconds, clientInfo, limits: this.#limits },
       onMessage: (message) => this.#heard(message),
       onStatus: (status) => this.#tell(() => events.status(status)),
       onMissed: () => this.#signal('reconnect'),
@@ -153,11 +156,11 @@ class McpSession implements ToolsetSession {
 
   /** A connection whose every request carries a user's headers too, and which hears nothing but what comes on its calls. */
   #openFor(headers: UserHeaders, signal: AbortSignal): Promise<Connection> {
-    const { clock, logger, env, clientInfo } = this.#options;
+    const { clock, logger, env, turnstile, clientInfo } = this.#options;
     const { probeMs, connectMs } = this.#limits;
     const endpoint = { ...this.endpoint, headers: { ...this.endpoint.headers, ...headers } };
     const onMessage = (message: JsonObject) => this.#heard(message);
-    return Connection.open({ endpoint, clock, logger, env, clientInfo, probeMs, connectMs, onMessage, signal });
+    return Connection.open({ endpoint, clock, logger, env, turnstile, clientInfo, probeMs, connectMs, onMessage, signal });
   }
 
   #failureOfList(error: unknown, signal: AbortSignal): CodedError {

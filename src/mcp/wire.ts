@@ -2,6 +2,7 @@ import { type Dispatcher, Headers, request as httpRequest } from 'undici';
 import { CodedError } from '../core/errors.js';
 import { fallbackVariable } from '../core/fallback-credential.js';
 import type { Clock, ToolsetEndpoint } from '../core/ports.js';
+import type { Turnstile } from '../turnstile.js';
 import { type Body, MAX_ANSWER_BYTES, readText } from './answer.js';
 import { decoded } from './content-encoding.js';
 import { type Environment, openDispatcher } from './dispatcher.js';
@@ -22,6 +23,8 @@ export interface WireOptions {
   readonly clock: Clock;
   /** How long a socket may take to be connected, in milliseconds. */
   readonly connectMs: number;
+  /** Answers go on one at a time, so that hundreds of toolsets that answer at once do not stop the event loop. */
+  readonly turnstile: Turnstile;
 }
 
 export interface WireRequest {
@@ -101,7 +104,9 @@ export class Wire {
     this.#live.add(controller);
     if (sources.some((signal) => signal.aborted)) stop();
     try {
-      return { response: await this.#send(request, controller.signal), end };
+      const response = await this.#send(request, controller.signal);
+      await this.#options.turnstile.pass();
+      return { response, end };
     } catch (error) {
       end();
       throw this.failure(error);

@@ -58,10 +58,8 @@ test('a build with 5 000 tools does not touch their schemas, and a second one re
   const cache = new ToolCache();
   let read = 0;
   const tools = Array.from({ length: 5000 }, (_, number) => ({ name: `tool_${number}`, description: `Does ${number}.` }));
-  const catalog = catalogOf([{ name: 'big', tools }]);
-  const lazy = {
-    ...catalog,
-    snapshots: catalog.snapshots.map((snapshot) => ({
+  const lazy = assembleCatalog(
+    catalogOf([{ name: 'big', tools }]).snapshots.map((snapshot) => ({
       ...snapshot,
       tools: snapshot.tools.map((tool) => ({
         ...tool,
@@ -71,7 +69,7 @@ test('a build with 5 000 tools does not touch their schemas, and a second one re
         },
       })),
     })),
-  };
+  );
   const first = buildAgent({ ...parts, catalog: lazy, cache });
   buildAgent({ ...parts, catalog: lazy, cache });
   expect(read).toBe(0);

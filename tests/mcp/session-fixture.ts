@@ -2,6 +2,7 @@ import type { Clock, Logger, ToolsetEndpoint, ToolsetList, ToolsetSession } from
 import { openSession } from '../../src/mcp/session.js';
 import type { SessionLimits } from '../../src/mcp/session-limits.js';
 import { systemClock } from '../../src/system-clock.js';
+import { Turnstile } from '../../src/turnstile.js';
 import { onCleanup } from '../support/cleanup.js';
 
 export const SILENT: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -48,6 +49,7 @@ export function watchedSession(url: string, options: FixtureOptions = {}): Watch
     clock: options.clock ?? systemClock,
     logger: options.logger ?? SILENT,
     env: options.env ?? {},
+    turnstile: new Turnstile(),
     heartbeatSeconds: options.heartbeatSeconds ?? 0,
     clientInfo: { name: 'test-client', version: '1.0.0' },
     limits: { ...SHORT, ...options.limits },

@@ -1,5 +1,6 @@
 import { openSession } from '../../src/mcp/session.js';
 import { systemClock } from '../../src/system-clock.js';
+import { Turnstile } from '../../src/turnstile.js';
 import { onCleanup } from '../support/cleanup.js';
 import * as answers from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
@@ -175,6 +176,7 @@ describe('an owner that throws when it is told something', () => {
       endpoint: endpointOf(toolset.url),
       clock: systemClock,
       env: {},
+      turnstile: new Turnstile(),
       heartbeatSeconds: 0,
       clientInfo: { name: 'test-client', version: '1.0.0' },
       limits: SHORT,
