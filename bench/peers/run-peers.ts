@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { type RunContestant, runContestantOf } from '../load/run-contestant.js';
-
-const FOLDERS = fileURLToPath(new URL('../../../peers/', import.meta.url));
+import { PEER_FOLDERS } from './all.js';
 
 export const COPILOTKIT = "CopilotKit's runtime";
 export const LANGGRAPH_API = 'langgraph-api';
@@ -32,9 +30,9 @@ const KNOWN: readonly { folder: string; packageName: string; contestant: (versio
 /** The installed peers that serve runs over HTTP. */
 export function installedRunPeers(): readonly RunContestant[] {
   return KNOWN.flatMap(({ folder, packageName, contestant }) => {
-    const manifest = `${FOLDERS}${folder}/node_modules/${packageName}/package.json`;
+    const manifest = `${PEER_FOLDERS}${folder}/node_modules/${packageName}/package.json`;
     if (!existsSync(manifest)) return [];
     const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
-    return [contestant(`${packageName} ${version}`, `${FOLDERS}${folder}/main.js`)];
+    return [contestant(`${packageName} ${version}`, `${PEER_FOLDERS}${folder}/main.js`)];
   });
 }
