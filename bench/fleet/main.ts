@@ -69,6 +69,7 @@ answerCommands({
   },
   counts: ({ names }: { names?: string[] }) => Object.fromEntries(some(names).map((toolset) => [toolset.name, toolset.counts()])),
   firsts: () => Object.fromEntries([...toolsets.values()].map((toolset) => [toolset.name, toolset.firsts()])),
+  revisions: () => Object.fromEntries([...toolsets.values()].map(({ name, revision }) => [name, revision])),
   totals(): FleetTotals {
     const requests: Record<string, number> = {};
     const open = { sessions: 0, sockets: 0, streams: 0 };

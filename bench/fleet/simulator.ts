@@ -48,6 +48,10 @@ export class Simulated {
     this.#toolset.on('*', this.#answer);
   }
 
+  get revision(): number {
+    return this.#revision;
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.#port}/mcp`;
   }

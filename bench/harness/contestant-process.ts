@@ -9,6 +9,8 @@ export interface ContestantProcess {
   readonly script: string;
   readonly cwd?: string;
   readonly node?: string;
+  /** It tells every change by itself, so that it need not be asked what it serves. */
+  readonly tellsChanges?: true;
 }
 
 export interface RunningProcess extends Running {
@@ -20,7 +22,7 @@ export interface RunningProcess extends Running {
  * and `serves` with `{toolset}` (the stamp `{revision}`, or null), and tells `{event: 'served', toolset, revision, at}` where it learns of
  * a change by itself.
  */
-export function contestantOf({ name, version, cannot = {}, script, cwd, node }: ContestantProcess): Contestant & {
+export function contestantOf({ name, version, cannot = {}, script, cwd, node, tellsChanges }: ContestantProcess): Contestant & {
   start(fleet: Fleet, options?: StartOptions): Promise<RunningProcess>;
   /** Starts, and leaves it to the caller to wait until every toolset has answered. */
   begin(fleet: Fleet, options?: StartOptions): RunningProcess & { readonly started: Promise<unknown> };
@@ -29,6 +31,7 @@ export function contestantOf({ name, version, cannot = {}, script, cwd, node }: 
     const child = startNode({ script, ...(cwd !== undefined && { cwd }), ...(node !== undefined && { node }) });
     return {
       process: child,
+      ...(tellsChanges && { tellsChanges }),
       started: child.commander.give('start', { toolsets: fleet.toolsets, debounceMs, pollSeconds }),
       onServed: (listener: (served: Served) => void) =>
         child.commander.onEvent((event) => {
@@ -60,5 +63,6 @@ export function contestantOf({ name, version, cannot = {}, script, cwd, node }: 
 export const FLOOR = contestantOf({
   name: 'floor (node:http)',
   version: process.version,
+  tellsChanges: true,
   script: new URL('../floor/main.js', import.meta.url).href,
 });

@@ -1,3 +1,4 @@
+import { machineNow } from './clock.js';
 import type { Fleet } from './fleet.js';
 import type { NodeProcess } from './node-process.js';
 
@@ -28,6 +29,8 @@ export interface Running {
    * where it shows nothing of it.
    */
   serves(toolset: string): Promise<{ readonly revision: number } | undefined>;
+  /** True where it tells every change by `onServed`, so that it need not be asked. Others may be asked every few milliseconds while something is awaited. */
+  readonly tellsChanges?: true;
   stop(): Promise<void>;
 }
 
@@ -35,7 +38,7 @@ export interface Contestant {
   readonly name: string;
   /** Its package and version, for the report. */
   readonly version: string;
-  /** What it cannot do, by goal: `{ P4: 'opens no new session after a restart' }`. The report prints it in place of a figure. */
+  /** What it cannot do, by goal: `{ P4: 'opens no new session after a restart' }`. The report prints it in place of a figure. `legacy` or `modern` in place of a goal: it does not speak that protocol era. */
   readonly cannot: Readonly<Record<string, string>>;
   /** Resolves when every toolset of the fleet has answered and, where the contestant can, is listened to. */
   start(fleet: Fleet, options?: StartOptions): Promise<Running>;
@@ -56,4 +59,31 @@ export function servedAt(running: Running, wanted: { toolset: string; revision: 
       resolve(served.at);
     });
   });
+}
+
+/**
+ * Begins to watch what is shown of one toolset. `of` resolves with the moment at which this revision, or a later one, was seen first: told
+ * by the contestant itself or, where it tells nothing, found by asking it again and again. It rejects after `timeoutMs`.
+ */
+export function firstSeen(running: Running, toolset: string): { of(revision: number, timeoutMs: number): Promise<number> } {
+  const told: Served[] = [];
+  const stop = running.onServed((served) => {
+    if (served.toolset === toolset) told.push(served);
+  });
+  return {
+    async of(revision, timeoutMs) {
+      const endsAt = machineNow() + timeoutMs;
+      try {
+        for (;;) {
+          const found = told.find((served) => served.revision >= revision);
+          if (found !== undefined) return found.at;
+          if (running.tellsChanges !== true && ((await running.serves(toolset))?.revision ?? -1) >= revision) return machineNow();
+          if (machineNow() > endsAt) throw new Error(`Revision ${revision} of ${toolset} was not served within ${timeoutMs} ms.`);
+          await new Promise((resolve) => setTimeout(resolve, 2));
+        }
+      } finally {
+        stop();
+      }
+    },
+  };
 }

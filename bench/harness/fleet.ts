@@ -58,6 +58,8 @@ export interface Fleet {
   counts(names?: readonly string[]): Promise<Record<string, Record<string, number>>>;
   /** By toolset: when its first request came and when its first list was answered, by the machine's clock; null for what has not happened. */
   firsts(): Promise<Record<string, { requestAt: number | null; listedAt: number | null }>>;
+  /** The revision of each toolset. */
+  revisions(): Promise<Record<string, number>>;
   totals(): Promise<FleetTotals>;
   resetCounts(): Promise<void>;
   stop(): Promise<void>;
@@ -80,6 +82,7 @@ export async function startFleet(spec: FleetSpec): Promise<Fleet> {
     delay: (ms, names) => commander.give('delay', { ms, names }),
     counts: (names) => commander.give('counts', { names }),
     firsts: () => commander.give('firsts'),
+    revisions: () => commander.give('revisions'),
     totals: () => commander.give('totals'),
     resetCounts: () => commander.give('resetCounts'),
     stop: () => child.stop('SIGKILL'),

@@ -10,6 +10,8 @@ export const ADMIN = { authorization: 'Bearer bench' } as const;
 /** The service under measurement: `dist/main.js` as a process, as it ships. */
 export interface RunningService extends Running {
   readonly baseUrl: string;
+  /** How many generations it has told of since it was started here, by its feed. */
+  generations(): number;
   /** An answer of the service as JSON, asked as an administrator. */
   get<T>(path: string): Promise<T>;
   /** The values of `GET /metrics` whose name is `name`, by their labels. */
@@ -62,7 +64,9 @@ export async function startService(fleet: Pick<Fleet, 'indexUrl' | 'toolsets'>, 
 
   const listeners = new Set<(served: Served) => void>();
   const feed = new AbortController();
+  let generations = 0;
   const onGeneration = async (number: number, at: number) => {
+    generations++;
     // The question costs the service time; it is asked only while somebody wants to know.
     if (listeners.size === 0) return;
     const record = await get<{ tools: { toolset: string; after?: { description?: string } | null }[] }>(`/generations/${number}`);
@@ -74,7 +78,9 @@ export async function startService(fleet: Pick<Fleet, 'indexUrl' | 'toolsets'>, 
   await follow(baseUrl, feed.signal, (number, at) => void onGeneration(number, at));
   return {
     process: child,
+    tellsChanges: true,
     baseUrl,
+    generations: () => generations,
     get,
     metrics,
     onServed(listener) {
