@@ -53,5 +53,6 @@ function hasLimit(limit: Limit | undefined): limit is Limit {
 }
 
 function isWithin(value: number, { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY }: Limit): boolean {
-  return value >= atLeast && value <= atMost;
+  // A figure that is none, such as 0 divided by 0, is within nothing. A record that was read has null for it.
+  return Number.isFinite(value) && value >= atLeast && value <= atMost;
 }

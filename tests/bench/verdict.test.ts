@@ -28,6 +28,13 @@ test('a thing that a goal asks for and that we cannot do is not met', () => {
   expect(verdict({ ours: { cannot: 'nothing is kept' }, limit: { atMost: 10 } })).toBe('not met');
 });
 
+test('a figure that is no number is not met, also after it was written and read', () => {
+  const row = rowOf({ ours: figure(Number.NaN), limit: { atMost: 10 } });
+  expect(judge(row).verdict).not.toBe('met');
+  expect(judge(JSON.parse(JSON.stringify(row))).verdict).not.toBe('met');
+  expect(fails(row)).toBe(true);
+});
+
 test('rounds more than twice apart are unstable, unless they lie in the noise', () => {
   expect(verdict({ ours: figure(8, 4, 9), limit: { atMost: 10 } })).toBe('unstable');
   expect(verdict({ ours: figure(8, 4, 9), limit: { atMost: 10 }, noiseFloor: 5 })).toBe('met');
