@@ -1,6 +1,6 @@
 import { fingerprintOfToolset } from './fingerprint.js';
 import { countHidden, removeHidden } from './hidden-text.js';
-import { isJsonObject } from './json.js';
+import { isJsonObject, isSameJson } from './json.js';
 import type { ToolsetEndpoint, ToolsetList } from './ports.js';
 import type { ToolDefinition, WithheldTool } from './tool.js';
 import { uiMetaOf } from './tool-digest.js';
@@ -49,10 +49,12 @@ export function toolsetId(name: string, url: string): string {
 
 /** Freezes one complete list. Throws a CodedError LIST_MALFORMED or LIST_TOO_LARGE (CONTRACT.md 6.2, 14.1). */
 export function takeSnapshot({ endpoint, list, previous }: SnapshotInput): Snapshot {
-  const { tools, withheld, digests, allDigests } = judgeTools(list.tools);
+  const { tools, withheld, digests, allDigests } = judgeTools(list.tools, previous);
   const { instructions } = list;
   const { credentialHeaders } = endpoint;
   const id = toolsetId(endpoint.name, endpoint.url);
+  if (previous !== undefined && previous.id === id && isTakenOver({ tools, withheld, instructions, credentialHeaders }, previous))
+    return previous;
   const fingerprint = fingerprintOfToolset({ digests: allDigests, instructions, credentialHeaders });
   if (previous !== undefined && previous.id === id && previous.fingerprint === fingerprint) return previous;
   return Object.freeze({
@@ -64,14 +66,29 @@ export function takeSnapshot({ endpoint, list, previous }: SnapshotInput): Snaps
     digests,
     instructions,
     credentialHeaders: Object.freeze([...credentialHeaders]),
-    hidden: hiddenIn(tools, instructions),
+    hidden: hiddenIn(tools, { instructions, previous }),
     fingerprint,
   });
 }
 
-function hiddenIn(tools: readonly ToolDefinition[], instructions: string | undefined): HiddenInSnapshot {
+/** Whether everything that counts is the very same as before: then there is nothing to hash. */
+function isTakenOver(
+  { tools, withheld, instructions, credentialHeaders }: Pick<Snapshot, 'tools' | 'withheld' | 'instructions' | 'credentialHeaders'>,
+  previous: Snapshot,
+): boolean {
+  if (withheld.length > 0 || previous.withheld.length > 0 || tools.length !== previous.tools.length) return false;
+  if (instructions !== previous.instructions || !isSameJson(credentialHeaders, previous.credentialHeaders)) return false;
+  return tools.every((tool, index) => tool === previous.tools[index]);
+}
+
+function hiddenIn(
+  tools: readonly ToolDefinition[],
+  { instructions, previous }: { readonly instructions: string | undefined; readonly previous: Snapshot | undefined },
+): HiddenInSnapshot {
+  // What was taken over from a snapshot without hidden text has none.
+  const clean = new Set(previous?.hidden.characters === 0 ? previous.tools : []);
   const counts = tools
-    .filter(isShownToModel)
+    .filter((tool) => !clean.has(tool) && isShownToModel(tool))
     .map(({ name, title, description, inputSchema }) => ({ name, characters: countHidden([name, title, description, inputSchema]) }))
     .filter(({ characters }) => characters > 0);
   return Object.freeze({

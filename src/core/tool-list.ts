@@ -1,5 +1,5 @@
 import { CodedError } from './errors.js';
-import { byCodeUnits, isDeeperThan, isJsonObject, MAX_DEPTH } from './json.js';
+import { byCodeUnits, isDeeperThan, isJsonObject, isSameJson, MAX_DEPTH } from './json.js';
 import type { ToolDefinition, WithheldTool } from './tool.js';
 import { digestOfTool, uiMetaOf } from './tool-digest.js';
 
@@ -23,14 +23,19 @@ export interface JudgedTools {
 /**
  * Judges the raw entries of a complete tool list (CONTRACT.md 6.2): a tool that cannot be shown to a model is withheld with a
  * reason, and the others live on. The result does not depend on the order of the entries. Throws a CodedError LIST_MALFORMED
- * when an entry is no tool at all, and LIST_TOO_LARGE when there are more than 5 000 entries.
+ * when an entry is no tool at all, and LIST_TOO_LARGE when there are more than 5 000 entries. A tool that is in `known` to the letter is
+ * taken from there with its digest, because digests are most of what a list costs; the result does not depend on it.
  */
-export function judgeTools(entries: readonly unknown[]): JudgedTools {
+export function judgeTools(entries: readonly unknown[], known?: Pick<JudgedTools, 'tools' | 'digests'>): JudgedTools {
   if (entries.length > MAX_TOOLS) {
     throw new CodedError('LIST_TOO_LARGE', `The list has ${entries.length} tools; at most ${MAX_TOOLS} are accepted.`);
   }
+  const byName = new Map(known?.tools.map((tool) => [tool.name, tool] as const));
   const judged = entries.map((entry, index) => {
     assertTool(entry, index);
+    const tool = byName.get(entry.name);
+    const digest = known?.digests.get(entry.name);
+    if (tool !== undefined && digest !== undefined && isSameJson(tool, entry)) return { tool, digest, reason: undefined };
     return { tool: entry, digest: digestOfTool(entry), reason: reasonToWithhold(entry) };
   });
   // By digest within a name, so that which of two namesakes is kept does not depend on their order in the list.

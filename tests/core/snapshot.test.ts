@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { assembleCatalog } from '../../src/core/catalog.js';
 import { diffCatalogs, diffSnapshots } from '../../src/core/diff.js';
 import { isShownToModel, type Snapshot, takeSnapshot } from '../../src/core/snapshot.js';
-import { snapshotOf, toolOf } from '../support/tool-arbitraries.js';
+import { anyJson, anySchema, snapshotOf, toolOf } from '../support/tool-arbitraries.js';
 
 const endpoint = { name: 'kb', url: 'http://127.0.0.1/mcp', credentialHeaders: ['x-token'] };
 
@@ -45,6 +45,41 @@ describe('taking a snapshot', () => {
     const previous = takeSnapshot({ endpoint, list: list(250) });
     expect(previous.tools).toHaveLength(0);
     expect(takeSnapshot({ endpoint, list: list(199), previous }).tools).toHaveLength(1);
+  });
+
+  it('gives the same snapshot whatever was held before, and takes over what stayed the same to the letter', () => {
+    const tools = fc.uniqueArray(
+      fc.record({
+        name: fc.constantFrom('a', 'b', 'c'),
+        description: fc.constantFrom('One.', 'T\u{200B}wo.'),
+        inputSchema: anySchema,
+        _meta: anyJson,
+      }),
+      { selector: ({ name }) => name },
+    );
+    fc.assert(
+      fc.property(tools, tools, (first, second) => {
+        const copy = (entries: unknown) => JSON.parse(JSON.stringify(entries)) as unknown[];
+        const previous = takeSnapshot({ endpoint, list: { tools: copy(first), instructions: undefined } });
+        const mixed = [...first.slice(0, 1), ...second.filter(({ name }) => name !== first[0]?.name)];
+        const list = { tools: copy(mixed), instructions: undefined };
+        const alone = takeSnapshot({ endpoint, list });
+        const after = takeSnapshot({ endpoint, list, previous });
+        expect(after).toEqual(after === previous ? { ...alone, tools: previous.tools } : alone);
+        const kept = previous.tools.find(({ name }) => name === first[0]?.name);
+        if (kept !== undefined) expect(after.tools).toContain(kept);
+      }),
+    );
+  });
+
+  it('compares a list with the one before, however deeply what does not count is nested', () => {
+    let deep: unknown = 1;
+    for (let level = 0; level < 50_000; level += 1) deep = [deep];
+    const list = { tools: [toolOf('a', { icons: deep })], instructions: undefined };
+    const previous = takeSnapshot({ endpoint, list });
+    expect(previous.tools).toHaveLength(1);
+    const copy = { tools: [toolOf('a', { icons: [deep] })], instructions: undefined };
+    expect(takeSnapshot({ endpoint, list: copy, previous })).toBe(previous);
   });
 
   it.each([
