@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Contestant } from '../harness/contestant.js';
 import { contestantOf } from '../harness/contestant-process.js';
+import { newerNode } from './node-22.js';
 
 interface Peer {
   readonly folder: string;
@@ -9,11 +10,15 @@ interface Peer {
   /** The package whose version the report names. */
   readonly package: string;
   readonly cannot?: Contestant['cannot'];
+  /** It is not told of changes and lists for each run: it is asked what a run is shown. */
+  readonly lists?: 'for each run';
+  /** It does not run on Node 20. */
+  readonly node?: 'newer';
 }
 
 const ONLY_2025 = 'speaks the protocol of 2025 only';
 
-/** Peers that are told of changes. Those that only answer runs are measured, and named, by the scenario P9. */
+/** Peers whose tools can be looked at. Those that only answer runs are measured, and named, by the scenario P9. */
 const PEERS: readonly Peer[] = [
   {
     folder: 'langchain-adapters',
@@ -23,6 +28,10 @@ const PEERS: readonly Peer[] = [
   },
   { folder: 'mcp-sdk', name: 'MCP SDK, listChanged', package: '@modelcontextprotocol/client' },
   { folder: 'mcp-sdk-v1', name: 'MCP SDK v1, listChanged', package: '@modelcontextprotocol/sdk', cannot: { modern: ONLY_2025 } },
+  { folder: 'mastra', name: 'Mastra', package: '@mastra/mcp', lists: 'for each run', node: 'newer' },
+  { folder: 'openai-agents', name: 'OpenAI Agents', package: '@openai/agents', lists: 'for each run' },
+  { folder: 'ai-sdk', name: 'AI SDK', package: '@ai-sdk/mcp', lists: 'for each run', node: 'newer' },
+  { folder: 'mcp-use', name: 'mcp-use', package: 'mcp-use', cannot: { modern: ONLY_2025 } },
 ];
 
 /** The folders of the peers in the sources; each has a `package.json`, a lock file and a `main.js` of its own. */
@@ -30,16 +39,18 @@ export const PEER_FOLDERS = fileURLToPath(new URL('../../../peers/', import.meta
 
 /** The peers that `npm run bench:peers` has installed, each in a folder of its own. */
 export function installedPeers(): readonly Contestant[] {
-  return PEERS.flatMap(({ folder, name, package: of, cannot }) => {
+  return PEERS.flatMap(({ folder, name, package: of, cannot, lists, node: wanted }) => {
     const described = `${PEER_FOLDERS}${folder}/node_modules/${of}/package.json`;
-    if (!existsSync(described)) return [];
+    const node = wanted === 'newer' ? newerNode(PEER_FOLDERS) : process.execPath;
+    if (!existsSync(described) || node === undefined) return [];
     const { version } = JSON.parse(readFileSync(described, 'utf8')) as { version: string };
     return [
       contestantOf({
         name,
         version: `${of} ${version}`,
-        tellsChanges: true,
+        ...(lists === undefined && { tellsChanges: true }),
         script: `${PEER_FOLDERS}${folder}/main.js`,
+        node,
         ...(cannot !== undefined && { cannot }),
       }),
     ];

@@ -18,3 +18,13 @@ export class Shown {
     return revision === undefined ? null : { revision };
   }
 }
+
+/** What a run was shown of a toolset that was given these tools; null where none of them is that toolset's first one. */
+export function revisionIn(
+  tools: readonly { readonly name: string; readonly description?: string }[],
+  toolset: string,
+): { readonly revision: number } | null {
+  const first = tools.find(({ name, description }) => name.startsWith(`${toolset}_`) && stampOf(description) !== undefined);
+  const stamp = stampOf(first?.description);
+  return stamp === undefined ? null : { revision: stamp.revision };
+}
