@@ -1,9 +1,17 @@
 import type { Scenario } from '../harness/scenario.js';
+import { fresh } from './p1-fresh.js';
+import { starve } from './p2-starve.js';
 import { exact } from './p3-exact.js';
+import { recover } from './p4-recover.js';
+import { start } from './p7-start.js';
 import { runs } from './p9-runs.js';
 
 /** Every scenario, in the order of the goals: one line each. */
 export const SCENARIOS: readonly Scenario[] = [
+  fresh, // P1
+  starve, // P2
   exact, // P3
+  recover, // P4
+  start, // P7
   runs, // P9
 ];

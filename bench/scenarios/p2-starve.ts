@@ -33,7 +33,7 @@ type Book = Readonly<Record<Measure, Figures>>;
 export const starve: Scenario = {
   goal: 'P2',
   title: 'A steady stream of changes starves nobody',
-  seconds: { quick: 14, full: 95 },
+  seconds: { quick: 16, full: 100 },
   async run(context) {
     const book = Object.fromEntries(MEASURES.map((measure) => [measure, new Figures()])) as Book;
     const fleet = await startFleet({ toolsets: TOOLSETS });
@@ -121,6 +121,8 @@ async function measureBursts({ name, fleet, book, built }: Bursts): Promise<void
     else book[into.rebuilds].cannot(name, 'not visible from outside');
   };
   const many = { times: BURST, overMs: 1_000 };
+  // What came before may be followed by a second look, which is not to be counted here.
+  await settledLists(fleet);
   const of = (what: string) => ({ lists: `lists of ${what}` as Measure, rebuilds: `rebuilds by ${what}` as Measure });
   await during(() => fleet.change(), of('all at once'));
   await during(() => fleet.changeEvery('t1', { everyMs: 1_000 / BURST, forMs: 1_000 }), of('a burst of changes'));

@@ -1,22 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { machineNow } from '../harness/clock.js';
-import { type Contestant, firstSeen } from '../harness/contestant.js';
 import { FLOOR } from '../harness/contestant-process.js';
 import { Figures } from '../harness/figures.js';
 import { type Fleet, startFleet } from '../harness/fleet.js';
 import type { Row } from '../harness/result.js';
 import type { BenchContext, Scenario } from '../harness/scenario.js';
-import { OURS, startService } from '../harness/service.js';
+import { OURS } from '../harness/service.js';
 import { ratios, spreadOf } from '../harness/statistics.js';
 import { startWitness, type Witness } from '../harness/witness.js';
+import { type Begin, beginFloor, beginOurs, beginPeer, PATIENCE_MS } from './p7-begin.js';
 
 const HANGING_MS = { quick: 3_000, full: 30_000 } as const;
-/** The floor's figures do not depend on how long it waits. */
-const FLOOR_HANGING_MS = 3_000;
+/** The shortest hang after the first list. The floor has no longer one: its figures do not depend on how long it waits. */
+const LEAST_HANGING_MS = 3_000;
 const TOOLSETS = { quick: 40, full: 100 } as const;
-const TOOLS = 17;
-/** Who has not served the toolset that hung after this time is said not to serve it. */
-const PATIENCE_MS = 10_000;
 
 /** What one start showed. Times are in milliseconds. */
 interface Start {
@@ -38,7 +35,7 @@ interface Book {
 export const start: Scenario = {
   goal: 'P7',
   title: 'A start with a toolset that hangs',
-  seconds: { quick: 11, full: 100 },
+  seconds: { quick: 13, full: 75 },
   async run(context) {
     const book: Book = { run: new Figures(), connected: new Figures(), connectedFreely: new Figures(), late: new Figures() };
     const witness = await startWitness();
@@ -82,7 +79,7 @@ async function measureRound(context: BenchContext, { book, witness }: { book: Bo
 
 async function note(given: { name: string; begin: Begin; hangs: boolean; book: Book; context: BenchContext }): Promise<void> {
   const { name, begin, hangs, book, context } = given;
-  const hangMs = name === FLOOR.name ? FLOOR_HANGING_MS : HANGING_MS[context.mode];
+  const hangMs = name === FLOOR.name ? LEAST_HANGING_MS : HANGING_MS[context.mode];
   const fleet = await startFleet({ toolsets: TOOLSETS[context.mode] });
   try {
     const found = await measureStart(fleet, { begin, hangMs: hangs ? hangMs : 0 });
@@ -101,17 +98,6 @@ async function note(given: { name: string; begin: Begin; hangs: boolean; book: B
   }
 }
 
-/** A contestant that has been started, and may still wait for toolsets. */
-interface Beginning {
-  /** When it took, or would take, its first run. */
-  readonly runAt: Promise<number>;
-  /** When the toolset was served, at the earliest from now on. */
-  servedAt(toolset: string): Promise<number>;
-  stop(): Promise<void>;
-}
-
-type Begin = (fleet: Fleet) => Promise<Beginning>;
-
 async function measureStart(fleet: Fleet, { begin, hangMs }: { begin: Begin; hangMs: number }): Promise<Start> {
   const hanging = fleet.toolsets.at(-1)?.name ?? '';
   if (hangMs > 0) await fleet.hang(hanging, true);
@@ -122,7 +108,8 @@ async function measureStart(fleet: Fleet, { begin, hangMs }: { begin: Begin; han
     const listed = await untilListed(fleet, { others, hanging, timeoutMs: hangMs + 60_000 });
     const connected = listed.lastAt - listed.begunAt;
     if (hangMs === 0) return { run: (await beginning.runAt) - listed.firstAt, connected, late: undefined };
-    await sleep(Math.max(0, hangUntil - machineNow()));
+    // Long enough for the first generation, which waits 2 s for what is missing, also where the process itself was slow to start.
+    await sleep(Math.max(hangUntil, listed.firstAt + LEAST_HANGING_MS) - machineNow());
     const serving = beginning.servedAt(hanging);
     const answersAt = await fleet.hang(hanging, false);
     const late = await serving.then(
@@ -149,63 +136,6 @@ async function untilListed(fleet: Fleet, { others, hanging, timeoutMs }: { other
     if (machineNow() > endsAt) throw new Error(`Only ${listed.length} of ${others} toolsets were listed.`);
     await sleep(50);
   }
-}
-
-async function beginOurs(fleet: Fleet, witness: Witness): Promise<Beginning> {
-  const service = await startService(fleet, { untilListening: true, modelUrl: witness.modelUrl });
-  let over = false;
-  const firstRun = async () => {
-    while (!over) {
-      const run = await witness.run(service);
-      if (run !== undefined && run.tools >= TOOLS) return run.takenAt;
-      await sleep(20);
-    }
-    throw new Error('The service was stopped before it took a run.');
-  };
-  const runAt = firstRun();
-  runAt.catch(() => undefined);
-  return {
-    runAt,
-    servedAt: (toolset) => firstSeen(service, toolset).of(0, PATIENCE_MS),
-    async stop() {
-      over = true;
-      await service.process.stop('SIGKILL');
-    },
-  };
-}
-
-/** The floor has no runs. It could take one as soon as the first toolset has answered. */
-async function beginFloor(fleet: Fleet): Promise<Beginning> {
-  const running = FLOOR.begin(fleet);
-  running.started.catch(() => undefined);
-  const first = new Promise<number>((resolve) => {
-    running.onServed(({ at }) => resolve(at));
-  });
-  return {
-    runAt: first,
-    servedAt: (toolset) => firstSeen(running, toolset).of(0, PATIENCE_MS),
-    stop: () => running.process.stop('SIGKILL'),
-  };
-}
-
-/** A peer takes runs when its start is over: before that its user has no agent. */
-async function beginPeer(peer: Contestant, fleet: Fleet): Promise<Beginning> {
-  const starting = peer.start(fleet);
-  const runAt = starting.then(() => machineNow());
-  runAt.catch(() => undefined);
-  return {
-    runAt,
-    async servedAt(toolset) {
-      const running = await starting;
-      const seen = firstSeen(running, toolset);
-      // A start that waited for the toolset has served it before anybody could listen.
-      return (await running.serves(toolset)) === undefined ? seen.of(0, PATIENCE_MS) : machineNow();
-    },
-    async stop() {
-      const running = await starting.catch(() => undefined);
-      await running?.process.stop('SIGKILL');
-    },
-  };
 }
 
 function rowsOf(book: Book, { mode }: BenchContext): Row[] {
