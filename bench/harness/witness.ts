@@ -58,6 +58,8 @@ export async function startWitness(): Promise<Witness> {
         const takenAt = machineNow();
         const text = await response.text();
         if (response.status === 503) return undefined;
+        // The channel keeps the order: whatever was said during the run arrives before this answer.
+        await child.commander.give('told');
         const [first] = shown;
         if (!text.includes('"RUN_FINISHED"') || first === undefined) throw new Error(`The run did not finish: ${text.slice(-500)}`);
         return { begunAt, takenAt, ...first };

@@ -23,5 +23,6 @@ answerCommands({
     });
     return { baseUrl: model.baseUrl };
   },
+  told: () => undefined,
 });
 liveWithParent();
