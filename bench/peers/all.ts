@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Contestant } from '../harness/contestant.js';
 import { contestantOf } from '../harness/contestant-process.js';
+import { bounded } from './bounded.js';
 import { newerNode } from './node-22.js';
 
 interface Peer {
@@ -45,14 +46,16 @@ export function installedPeers(): readonly Contestant[] {
     if (!existsSync(described) || node === undefined) return [];
     const { version } = JSON.parse(readFileSync(described, 'utf8')) as { version: string };
     return [
-      contestantOf({
-        name,
-        version: `${of} ${version}`,
-        ...(lists === undefined && { tellsChanges: true }),
-        script: `${PEER_FOLDERS}${folder}/main.js`,
-        node,
-        ...(cannot !== undefined && { cannot }),
-      }),
+      bounded(
+        contestantOf({
+          name,
+          version: `${of} ${version}`,
+          ...(lists === undefined && { tellsChanges: true }),
+          script: `${PEER_FOLDERS}${folder}/main.js`,
+          node,
+          ...(cannot !== undefined && { cannot }),
+        }),
+      ),
     ];
   });
 }
