@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Decision, Facts, GenerationRecord } from '../core/facts.js';
 import type { Clock, Logger } from '../core/ports.js';
 
@@ -19,7 +20,7 @@ export class GenerationLog {
   readonly #facts: Facts | undefined;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #waiting: GenerationRecord[] = [];
+  readonly #waiting: (() => GenerationRecord)[] = [];
   #last = 0;
   #writing: Promise<void> | undefined;
   #stopped = false;
@@ -38,17 +39,24 @@ export class GenerationLog {
     return this.#last;
   }
 
-  /** Keeps a record, later where the store cannot be reached now. It is made only where it can be kept. */
+  /**
+   * Keeps a record, later where the store cannot be reached now. It is made only where it can be kept, and not before the swap is over: the
+   * definitions of thousands of new tools take a while to be written down.
+   */
   add(make: () => GenerationRecord): void {
     if (this.#facts === undefined) return;
-    this.#waiting.push(make());
+    let record: GenerationRecord | undefined;
+    this.#waiting.push(() => {
+      record ??= make();
+      return record;
+    });
     if (this.#waiting.length > WAITING_RECORDS) this.#waiting.shift();
     this.#writing ??= this.#write(this.#facts);
   }
 
   /** The newest records, newest first, those included that are not written yet. Rejects with a StoreFailure. */
   async generations(limit: number): Promise<readonly GenerationRecord[]> {
-    const waiting = [...this.#waiting].reverse();
+    const waiting = this.#waiting.map((make) => make()).reverse();
     const written = this.#facts === undefined ? [] : await this.#facts.generations(limit);
     const known = new Set(written.map(({ number, instance }) => `${number} ${instance}`));
     const unwritten = waiting.filter(({ number, instance }) => !known.has(`${number} ${instance}`));
@@ -57,7 +65,7 @@ export class GenerationLog {
 
   /** Rejects with a StoreFailure. */
   async generation(number: number): Promise<GenerationRecord | undefined> {
-    return this.#waiting.findLast((record) => record.number === number) ?? (await this.#facts?.generation(number));
+    return this.#waiting.map((make) => make()).findLast((record) => record.number === number) ?? (await this.#facts?.generation(number));
   }
 
   /** The newest decisions about changes that were held for review, newest first. Rejects with a StoreFailure. */
@@ -91,9 +99,10 @@ export class GenerationLog {
 
   async #write(facts: Facts): Promise<void> {
     try {
-      for (let record = this.#waiting[0]; record !== undefined; record = this.#waiting[0]) {
-        await facts.saveGeneration(record);
-        if (this.#waiting[0] === record) this.#waiting.shift();
+      for (let make = this.#waiting[0]; make !== undefined; make = this.#waiting[0]) {
+        await nextTurn();
+        await facts.saveGeneration(make());
+        if (this.#waiting[0] === make) this.#waiting.shift();
       }
       this.#writing = undefined;
     } catch (error) {
