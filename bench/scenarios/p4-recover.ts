@@ -76,7 +76,7 @@ async function runLane({ mode, peers }: BenchContext, figures: ReadonlyMap<Outag
     ...Array.from({ length: together === undefined ? 0 : TOGETHER.toolsets }, () => 'legacy' as const),
   ];
   const fleets: Fleet[] = [];
-  const running: { readonly name: string; readonly at: Running }[] = [];
+  const running: Watching[] = [];
   const folder = await mkdtemp(join(tmpdir(), 'bench-'));
   try {
     const steady = await startFleet({ toolsets: eras.length, tools: TOOLS, era: eras });
@@ -89,10 +89,14 @@ async function runLane({ mode, peers }: BenchContext, figures: ReadonlyMap<Outag
       }),
     );
     const all = await oneIndex(steady, { mortal, folder });
+    const modern = new Set([
+      ...closed.flatMap(({ era }, number) => (era === 'modern' ? [`t${number}`] : [])),
+      ...killed.flatMap(({ era }, number) => (era === 'modern' ? [`k${number}_0`] : [])),
+    ]);
     for (const contestant of [OURS, FLOOR, ...peers]) {
       const why = contestant.cannot.P4;
       if (why !== undefined) for (const found of figures.values()) found.cannot(contestant.name, why);
-      else await begin(contestant, { fleet: all, running, figures });
+      else await begin(contestant, { fleet: all, modern, running, figures });
     }
     await Promise.all(
       outages.map(async (outage, place) => {
@@ -126,14 +130,29 @@ async function oneIndex(steady: Fleet, { mortal, folder }: { mortal: readonly Fl
   return { ...steady, indexUrl, toolsets };
 }
 
+interface Watching {
+  readonly name: string;
+  readonly at: Running;
+  /** Why it does not watch the toolsets of the 2026 era; undefined where it does. */
+  readonly cannotModern: string | undefined;
+}
+
 interface Started {
-  readonly running: { name: string; at: Running }[];
+  readonly running: Watching[];
   readonly figures: ReadonlyMap<Outage, Figures>;
 }
 
-async function begin(contestant: Contestant, { fleet, running, figures }: Started & { fleet: Fleet }): Promise<void> {
+interface Beginning extends Started {
+  readonly fleet: Fleet;
+  /** The names of the toolsets of the 2026 era. */
+  readonly modern: ReadonlySet<string>;
+}
+
+async function begin(contestant: Contestant, { fleet, modern, running, figures }: Beginning): Promise<void> {
+  const cannotModern = contestant.cannot.modern;
+  const toolsets = fleet.toolsets.filter(({ name }) => cannotModern === undefined || !modern.has(name));
   try {
-    running.push({ name: contestant.name, at: await contestant.start(fleet) });
+    running.push({ name: contestant.name, at: await contestant.start({ ...fleet, toolsets }), cannotModern });
   } catch (error) {
     if (contestant.name === OURS.name) throw error;
     // A peer that does not start is a result too: the report says it in place of its figures.
@@ -145,9 +164,18 @@ async function begin(contestant: Contestant, { fleet, running, figures }: Starte
 async function closeAndReturn(outage: Outage, { fleet, name, running, figures }: Started & { fleet: Fleet; name: string }): Promise<void> {
   await fleet.kill(name);
   await sleep(outage.downMs);
-  const watches = running.map((one) => ({ ...one, seen: firstSeen(one.at, name) }));
+  const watches = watchesOf(outage, { running, figures }, name);
   const { revision, listeningAt } = await fleet.restart(name);
   await note(outage, { watches, revision, listeningAt, figures });
+}
+
+/** Begins to watch what each contestant shows of the toolset, but for those that do not speak to it. */
+function watchesOf(outage: Outage, { running, figures }: Started, toolset: string): Return['watches'] {
+  return running.flatMap(({ name, at, cannotModern }) => {
+    if (outage.era !== 'modern' || cannotModern === undefined) return [{ name, seen: firstSeen(at, toolset) }];
+    figures.get(outage)?.cannot(name, cannotModern);
+    return [];
+  });
 }
 
 interface Mortal extends Started {
@@ -161,7 +189,7 @@ async function killAndReturn(outage: Outage, { fleets, fleet, number, running, f
   if (fleet === undefined || toolset === undefined) throw new Error('There is no toolset to kill.');
   await fleet.process.stop('SIGKILL');
   await sleep(outage.downMs);
-  const watches = running.map((one) => ({ ...one, seen: firstSeen(one.at, toolset.name) }));
+  const watches = watchesOf(outage, { running, figures }, toolset.name);
   const port = Number(new URL(toolset.url).port);
   const back = await startFleet({ toolsets: 1, tools: TOOLS, era: outage.era, prefix: `k${number}_`, port, revision: 1 });
   fleets.push(back);
