@@ -3,7 +3,7 @@ import { afterSignal, atOnce } from './quiet-window.js';
 import { change, changeToolset, type Draft, mergeAsks, PLAIN_ASK } from './round-draft.js';
 import type { Ask, Membership, Toolset } from './round-state.js';
 import type { Trigger } from './status.js';
-import { hasToken, tokenAt } from './swap-tokens.js';
+import { hasToken, paceMs, tokenAt } from './swap-tokens.js';
 
 /** A list that has run for so long gives up its place and leaves its round (CONTRACT.md 3.3). */
 const LATE_MS = 2_000;
@@ -38,24 +38,27 @@ export function receiveSignal(draft: Draft, id: string, trigger: Trigger): void 
   if (toolset === undefined) return;
   const { now } = draft.moment;
   const notified = trigger === 'notification';
+  const { debounceMs } = draft.state.settings;
   let waitMs = 0;
+  let paced = 0;
   if (notified) {
     const after = afterNotification(toolset.echo, now);
     waitMs = Math.max(after.waitMs, toolset.waiting?.reason === 'flapping' ? FLAPPING_WAIT_MS : 0);
+    paced = paceMs(toolset.tokens, { now, debounceMs });
     changeToolset(draft, id, { echo: after.echo, notifiedAt: now, suspectUntil: null });
   }
   const ask: Ask = { ...PLAIN_ASK, trigger, notified, verify: notified && waitMs === 0 };
   if (toolset.failure !== null) {
     // A failing toolset stays out of the rounds, but a sign of life brings its next try forward.
     if (toolset.work.doing === 'retrying') {
-      const at = Math.max(now + draft.state.settings.debounceMs, toolset.failure.triedAt + CALLED_RETRY_MS);
+      const at = Math.max(now + debounceMs, toolset.failure.triedAt + CALLED_RETRY_MS);
       changeToolset(draft, id, { work: { doing: 'retrying', at: Math.min(toolset.work.at, at) } });
     } else {
       changeToolset(draft, id, { due: { ...mergeAsks(toolset.due, ask), at: now } });
     }
     return;
   }
-  makeDue(draft, id, ask, now + waitMs);
+  makeDue(draft, id, ask, now + Math.max(waitMs, paced));
 }
 
 /** Sets the time of the next poll. The first one falls anywhere in the interval, so that polls spread over it (CONTRACT.md 3.11). */

@@ -379,12 +379,36 @@ describe('flapping (3.10)', () => {
     expect(driver.live.a).toBe(toolset(driver, 'a').content);
   });
 
+  test.each([
+    { debounceMs: 100, oldest: 1_200 },
+    { debounceMs: 0, oldest: 300 },
+  ])('a change every 100 ms for 5 s is served before it is $oldest ms old, with a window of $debounceMs ms', ({ debounceMs, oldest }) => {
+    const driver = started({ debounceMs });
+    const madeAt = [driver.now];
+    const a = toolset(driver, 'a');
+    a.content = 'x0';
+    driver.notify('a');
+    driver.run(2_000);
+    for (let version = 1; version <= 50; version += 1) {
+      madeAt[version] = driver.now;
+      a.content = `x${version}`;
+      driver.notify('a');
+      for (let ms = 0; ms < 100; ms += 10) {
+        driver.run(10);
+        const outdatedAt = madeAt[Number(driver.live.a?.slice(1)) + 1];
+        if (outdatedAt !== undefined) expect(driver.now - outdatedAt).toBeLessThanOrEqual(oldest);
+      }
+    }
+    driver.run(oldest);
+    expect(driver.live.a).toBe('x50');
+  });
+
   test('the newest list is used when the next token comes, without asking again', () => {
     const driver = started({ debounceMs: 0 });
     for (let version = 1; version <= 21; version++) {
       toolset(driver, 'a').content = `x${version}`;
       driver.notify('a');
-      driver.run(50);
+      driver.run(300);
     }
     expect(driver.live.a).toBe('x20');
     const { lists } = toolset(driver, 'a');
@@ -407,7 +431,7 @@ describe('flapping (3.10)', () => {
     };
     driver.notify('a');
     driver.at(1, echo);
-    driver.run(5_000);
+    driver.run(6_500);
     expect(driver.rounds.at(-1)?.outcome).toBe('held');
     const before = a.lists;
     driver.run(60_000);
