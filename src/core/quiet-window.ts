@@ -22,6 +22,12 @@ export function afterSignal(
   return { firstAt, openAt, trigger: window?.trigger ?? trigger };
 }
 
+/** A round is wanted after so long at the latest, whatever comes meanwhile: for what arrives one by one and is to be judged together. */
+export function within(window: QuietWindow | null, { now, ms, trigger }: { now: number; ms: number; trigger: Trigger }): QuietWindow {
+  const openAt = Math.min(window?.openAt ?? Number.POSITIVE_INFINITY, now + ms);
+  return { firstAt: window?.firstAt ?? now, openAt, trigger: window?.trigger ?? trigger };
+}
+
 /** A round is wanted without any wait: what it judges is already here. */
 export function atOnce(window: QuietWindow | null, { now, trigger }: { now: number; trigger: Trigger }): QuietWindow {
   return { firstAt: window?.firstAt ?? now, openAt: now, trigger: window?.trigger ?? trigger };

@@ -1,5 +1,5 @@
 import { afterNotification } from './echo.js';
-import { afterSignal, atOnce } from './quiet-window.js';
+import { afterSignal, atOnce, within } from './quiet-window.js';
 import { change, changeToolset, type Draft, mergeAsks, PLAIN_ASK } from './round-draft.js';
 import type { Ask, Membership, Toolset } from './round-state.js';
 import type { Trigger } from './status.js';
@@ -30,6 +30,22 @@ export function openWindow(draft: Draft, trigger: Trigger): void {
 
 export function openAtOnce(draft: Draft, trigger: Trigger): void {
   change(draft, { window: atOnce(draft.state.window, { now: draft.moment.now, trigger }) });
+}
+
+/** With more toolsets than this on their way to their first answer, those that have arrived wait for each other. */
+const FEW_ON_THEIR_WAY = 8;
+const GATHER_MS = 1_000;
+
+/**
+ * A list that had left its round is complete. It opens a round of its own at once; but while many toolsets are still on their way to their
+ * first answer, as after a start with hundreds, those that arrive within a second share one: otherwise each of them would cost a generation.
+ */
+export function openForArrival(draft: Draft, trigger: Trigger): void {
+  let onTheirWay = 0;
+  for (const { listedAt, work } of draft.toolsets.values()) if (listedAt === null && work.doing === 'listing') onTheirWay += 1;
+  const { now } = draft.moment;
+  if (onTheirWay <= FEW_ON_THEIR_WAY) openAtOnce(draft, trigger);
+  else change(draft, { window: within(draft.state.window, { now, ms: GATHER_MS, trigger }) });
 }
 
 /** A signal about one toolset (CONTRACT.md 2.5). */

@@ -1,7 +1,16 @@
 import { retryDelayMs } from './backoff.js';
 import { CodedError, patienceOf } from './errors.js';
 import { change, changeToolset, type Draft, liveSnapshot, newToolset, PLAIN_ASK } from './round-draft.js';
-import { CALLED_RETRY_MS, listAgainForRequest, makeDue, openAtOnce, openWindow, schedulePoll, setMembership } from './round-due.js';
+import {
+  CALLED_RETRY_MS,
+  listAgainForRequest,
+  makeDue,
+  openAtOnce,
+  openForArrival,
+  openWindow,
+  schedulePoll,
+  setMembership,
+} from './round-due.js';
 import type { Membership, RoundEvent } from './round-state.js';
 
 /** The index names these toolsets now: others leave, new ones are due (CONTRACT.md 3.12). */
@@ -103,7 +112,7 @@ export function receiveList(draft: Draft, event: Extract<RoundEvent, { type: 'li
       setMembership(draft, event.id, { kind: 'done' });
       return;
     case 'late':
-      openAtOnce(draft, work.ask.trigger);
+      openForArrival(draft, work.ask.trigger);
       return;
     case 'retry':
       openWindow(draft, work.ask.trigger);

@@ -71,8 +71,9 @@ export class Lister {
       place = taken;
       cancelGivingUp = this.#clock.after(PLACE_MS, () => taken.leave());
     };
+    const takeFirstPlace = () => takePlace(session.status().push === 'connecting' ? this.#connects : this.#lists);
     try {
-      await takePlace(session.status().push === 'connecting' ? this.#connects : this.#lists);
+      await takeFirstPlace();
       const firstTryAt = this.#clock.now();
       beganAt = firstTryAt;
       cancelTimeout = this.#clock.after(this.#timeoutMs, () => {
@@ -81,7 +82,8 @@ export class Lister {
       });
       onStarted();
       const result = await pRetry(
-        async () => {
+        async (attempt) => {
+          if (attempt > 1) await takeFirstPlace();
           await session.connect(signal);
           await takePlace(this.#lists);
           return read(await session.list(signal));
@@ -92,6 +94,8 @@ export class Lister {
           factor: 3,
           randomize: true,
           signal,
+          // Others may list while this one waits for its next try.
+          onFailedAttempt: () => place?.leave(),
           shouldRetry: ({ error }) => isWorthRepeating(error) && this.#clock.now() - firstTryAt < REPEAT_WITHIN_MS / 2,
         },
       );

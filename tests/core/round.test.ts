@@ -508,6 +508,18 @@ describe('the start (11.1)', () => {
     expect(driver.rounds).toMatchObject([{ outcome: 'swapped', trigger: 'start', at: 700, failing: [] }]);
   });
 
+  test('of hundreds that answer one by one, those that arrive within a second share a generation; the last few wait for nobody', () => {
+    const driver = new RoundDriver();
+    for (let number = 0; number < 300; number += 1) driver.add(`t${number}`, 'v1', { takesMs: 100 + number * 30 });
+    driver.index();
+    driver.run(15_000);
+    const swaps = driver.rounds.filter(({ outcome }) => outcome === 'swapped');
+    expect(Object.keys(driver.live)).toHaveLength(300);
+    expect(swaps.length).toBeLessThanOrEqual(20);
+    // The last one answers after 9.07 s, and nothing holds it up.
+    expect(swaps.at(-1)).toMatchObject({ swapped: ['t299'], at: 9_070 });
+  });
+
   test('it waits 2 s for the others after the first one has answered; a late one joins when it answers', () => {
     const driver = new RoundDriver();
     driver.add('a', 'v1', { takesMs: 100 });

@@ -3,7 +3,7 @@ import { Lister } from '../../src/refresh/lister.js';
 import { systemClock } from '../../src/system-clock.js';
 import { watchedSession } from '../mcp/session-fixture.js';
 import { gate } from '../support/gate.js';
-import { hang, pass } from '../support/raw-answers.js';
+import { hang, pass, respond } from '../support/raw-answers.js';
 import { startRawToolset } from '../support/raw-toolset.js';
 import { until } from '../support/until.js';
 
@@ -46,4 +46,21 @@ test('a list that waits for its place has not begun: neither its time nor that o
   await until(() => (toolset.counts()['tools/list'] ?? 0) === 4);
   expect(begun).toBe(4);
   expect(await Promise.all(outcomes)).toEqual([...Array(8).fill('LIST_TIMEOUT'), ...Array(4).fill('listed')]);
+});
+
+test('a list that failed leaves its place to others until its next try', async () => {
+  const toolset = await startRawToolset({ tools: [{ name: 'a', inputSchema: { type: 'object' } }] });
+  const names = ['broken', 'broken', 'broken', 'broken', 'healthy'];
+  const sessions = names.map((name) => watchedSession(toolset.url, { headers: { 'x-name': name } }));
+  await Promise.all(sessions.map((session) => session.start()));
+  toolset.on('tools/list', (exchange) => (exchange.request.headers['x-name'] === 'broken' ? respond({ status: 503 }) : pass)(exchange));
+  // An origin is asked for four lists at once: the broken ones take all places.
+  const lister = new Lister({ timeoutMs: 30_000, clock: systemClock, onEnded: () => undefined });
+  const order: string[] = [];
+  const lists = sessions.map(async (session, number) => {
+    const list = lister.list(number, { session, read: () => 'listed', notified: false, onStarted: () => undefined });
+    order.push(await list.catch(({ code }: CodedError) => code));
+  });
+  await Promise.all(lists);
+  expect(order).toEqual(['listed', ...Array(4).fill('TOOLSET_SERVER_ERROR')]);
 });
