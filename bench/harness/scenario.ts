@@ -14,6 +14,11 @@ export interface BenchContext {
   say(text: string): void;
 }
 
+/** The peers that take part in a round, counted from 0: all of them in the first one only. They are many, and nothing is asked of them. */
+export function peersIn(round: number, { peers }: Pick<BenchContext, 'peers'>): BenchContext['peers'] {
+  return round === 0 ? peers : [];
+}
+
 /** One goal of the benchmark: measures everybody, interleaved, each in a fresh process, and says what the goal asks. */
 export interface Scenario {
   readonly goal: string;

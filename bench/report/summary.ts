@@ -50,18 +50,21 @@ function bestPeer(row: Row): string {
   const peers = Object.entries(row.others).filter(([name]) => name !== FLOOR.name);
   if (peers.length === 0) return 'not measured';
   const measured = peers.flatMap(([name, cell]) => (isMeasured(cell) ? [{ name, cell }] : []));
-  const [best] = measured.sort((a, b) => (moreIsBetter(row) ? b.cell.median - a.cell.median : a.cell.median - b.cell.median));
+  const [best] = measured.sort((a, b) => remoteness(a.cell.median, row) - remoteness(b.cell.median, row));
   if (best === undefined) return 'none can';
   return `${best.name}: ${cellText(best.cell, row.unit)}${isBetter(best.cell, row) ? ', **better than ours**' : ''}`;
 }
 
-function moreIsBetter({ limit, ratio }: Row): boolean {
-  return (limit?.atMost ?? ratio?.atMost) === undefined && (limit?.atLeast ?? ratio?.atLeast) !== undefined;
+/** By this two figures of a row are compared: less of it is better. Where exactly one figure is right, what counts is how far from it they are. */
+function remoteness(figure: number, { limit, ratio }: Row): number {
+  if (limit?.atMost !== undefined && limit.atMost === limit.atLeast) return Math.abs(figure - limit.atMost);
+  const moreIsBetter = (limit?.atMost ?? ratio?.atMost) === undefined && (limit?.atLeast ?? ratio?.atLeast) !== undefined;
+  return moreIsBetter ? -figure : figure;
 }
 
 /** Whether a peer's figure is better than ours. */
 export function isBetter(theirs: Cell, row: Row): boolean {
   if (!isMeasured(theirs)) return false;
   if (!isMeasured(row.ours)) return true;
-  return moreIsBetter(row) ? theirs.median > row.ours.median : theirs.median < row.ours.median;
+  return remoteness(theirs.median, row) < remoteness(row.ours.median, row);
 }

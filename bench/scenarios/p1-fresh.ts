@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Contestant, firstSeen, type Running } from '../harness/contestant.js';
 import { FLOOR } from '../harness/contestant-process.js';
 import { type Fleet, startFleet } from '../harness/fleet.js';
-import type { BenchContext, Scenario } from '../harness/scenario.js';
+import { type BenchContext, peersIn, type Scenario } from '../harness/scenario.js';
 import { OURS, type RunningService, startService } from '../harness/service.js';
 import { quantile } from '../harness/statistics.js';
 import { startWitness, type Witness } from '../harness/witness.js';
@@ -24,7 +24,7 @@ export const fresh: Scenario = {
           context.say(`round ${round + 1} of ${context.rounds}: ${toolsets} toolsets`);
           const fleet = await startFleet({ toolsets });
           try {
-            await measureRound(context, { fleet, book, witness });
+            await measureRound({ ...context, peers: peersIn(round, context) }, { fleet, book, witness });
           } finally {
             await fleet.stop();
           }
@@ -76,31 +76,37 @@ async function measureRound(context: BenchContext, { fleet, book, witness }: Pla
         book.of('run p99', size, window).add(OURS.name, quantile(times, 0.99));
       });
     }
-    if (window !== 100) continue;
-    for (const peer of context.peers) {
-      if (peer.cannot.P1 !== undefined) for (const what of ['p50', 'p99']) book.of(what, size, window).cannot(peer.name, peer.cannot.P1);
-      else await measurePeer(peer, { fleet, book, note });
+  }
+  for (const peer of context.peers) {
+    const windows = WINDOWS[context.mode];
+    const found = peer.cannot.P1 ?? (await timesOfPeer(peer, fleet));
+    for (const window of windows) {
+      for (const [what, q] of [
+        ['p50', 0.5],
+        ['p99', 0.99],
+      ] as const) {
+        const figures = book.of(what, size, window);
+        if (typeof found === 'string') figures.cannot(peer.name, found);
+        else figures.add(peer.name, quantile(found, q));
+      }
     }
   }
 }
 
-async function measurePeer(
-  peer: Contestant,
-  { fleet, book, note }: { fleet: Fleet; book: Book; note: (name: string, times: number[]) => void },
-): Promise<void> {
+/** How long a peer takes from a change to what the next run sees, or why that is not known. */
+async function timesOfPeer(peer: Contestant, fleet: Fleet): Promise<number[] | string> {
   try {
     const running = await peer.start(fleet);
-    await using(running, async () => note(peer.name, await changeToServed(running, { fleet, changes: CHANGES })));
+    return await using(running, () => changeToServed(running, { fleet, changes: CHANGES }));
   } catch (error) {
     // A peer that fails is a result too: the report says it in place of its figures.
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    for (const what of ['p50', 'p99']) book.of(what, fleet.toolsets.length, 100).cannot(peer.name, why);
+    return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   }
 }
 
-async function using(running: Running, work: () => Promise<void>): Promise<void> {
+async function using<T>(running: Running, work: () => Promise<T>): Promise<T> {
   try {
-    await work();
+    return await work();
   } finally {
     // What happens at an orderly end is no part of this goal, and it takes up to two seconds.
     await running.process.stop('SIGKILL');

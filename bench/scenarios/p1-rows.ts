@@ -95,7 +95,7 @@ export function notesOf({ mode, peers }: BenchContext, { provenRuns }: Book): st
       : ['The quick measurement has fewer toolsets and generous limits: it finds what has become several times slower.']),
     ...(peers.length > 0
       ? [
-          'Peers are measured with their own default window. One that lists for each run is asked again and again, and the time until its first right answer counts.',
+          'Peers are measured in the first round, with their own default window if they have one: the same figures stand beside both of our windows. One that lists for each run is asked again and again, and the time until its first right answer counts.',
         ]
       : []),
   ];

@@ -6,7 +6,7 @@ import { FLOOR } from '../harness/contestant-process.js';
 import { Figures } from '../harness/figures.js';
 import { type Fleet, startFleet } from '../harness/fleet.js';
 import type { Row } from '../harness/result.js';
-import type { BenchContext, Scenario } from '../harness/scenario.js';
+import { type BenchContext, peersIn, type Scenario } from '../harness/scenario.js';
 import { OURS, type RunningService, startService } from '../harness/service.js';
 import { greatestAge } from '../harness/staleness.js';
 
@@ -16,6 +16,7 @@ const EVERY_MS = 100;
 /** With a window of 0 each change is a swap, and a toolset may cause 20 in a row (CONTRACT.md 3.10). */
 const FOR_MS = { window: 5_000, noWindow: 1_900 } as const;
 
+/** The ages first; a contestant that lists for each run has no figures of the others. */
 const MEASURES = [
   'age',
   'age without a window',
@@ -43,7 +44,7 @@ export const starve: Scenario = {
         await measureOurs(fleet, { book, mode: context.mode });
         // The quick measurement asks whether our counts are right; the floor's are known.
         if (context.mode === 'full') await measureOther(FLOOR, { fleet, book });
-        for (const peer of context.peers) await measureOther(peer, { fleet, book });
+        for (const peer of peersIn(round, context)) await measureOther(peer, { fleet, book });
       }
     } finally {
       await fleet.stop();
@@ -89,6 +90,11 @@ async function measureOther(contestant: Contestant, { fleet, book }: { fleet: Fl
     const running = await contestant.start(fleet);
     try {
       book.age.add(contestant.name, await ageOf(running, { fleet, forMs: FOR_MS.window }));
+      if (running.tellsChanges !== true) {
+        for (const measure of MEASURES.slice(2))
+          book[measure].cannot(contestant.name, 'is told of no change: lists every toolset for each run');
+        return;
+      }
       await running.process.watchLoop();
       await measureBursts({ name: contestant.name, fleet, book, built: undefined });
       book.stall.add(contestant.name, (await running.process.loopDelay()).max);

@@ -1,7 +1,7 @@
 import { FLOOR } from '../harness/contestant-process.js';
 import { Figures } from '../harness/figures.js';
 import type { Row } from '../harness/result.js';
-import type { BenchContext, Scenario } from '../harness/scenario.js';
+import { type BenchContext, peersIn, type Scenario } from '../harness/scenario.js';
 import { OURS } from '../harness/service.js';
 import { type Asked, countOthers, countOurs, type ExactSizes, type Left } from './p3-counters.js';
 
@@ -50,7 +50,7 @@ async function countEra(era: (typeof ERAS)[number], { context, sizes }: { contex
     say(`${YEAR[era]}, round ${round} of ${rounds}: ${OURS.name}`);
     add(OURS.name, await countOurs(era, sizes));
     // A quick run is a check of ours.
-    for (const contestant of mode === 'quick' ? [] : [FLOOR, ...peers]) {
+    for (const contestant of mode === 'quick' ? [] : [FLOOR, ...peersIn(round - 1, { peers })]) {
       say(`${YEAR[era]}, round ${round} of ${rounds}: ${contestant.name}`);
       const why = contestant.cannot.P3 ?? contestant.cannot[era];
       if (why === undefined) add(contestant.name, await countOthers(contestant, { era, sizes }));

@@ -4,7 +4,7 @@ import { FLOOR } from '../harness/contestant-process.js';
 import { Figures } from '../harness/figures.js';
 import { type Fleet, startFleet } from '../harness/fleet.js';
 import type { Row } from '../harness/result.js';
-import type { BenchContext, Scenario } from '../harness/scenario.js';
+import { type BenchContext, peersIn, type Scenario } from '../harness/scenario.js';
 import { OURS } from '../harness/service.js';
 import { ratios, spreadOf } from '../harness/statistics.js';
 import { startWitness, type Witness } from '../harness/witness.js';
@@ -44,7 +44,7 @@ export const start: Scenario = {
     try {
       for (let round = 0; round < rounds; round++) {
         context.say(`round ${round + 1} of ${rounds}`);
-        await measureRound(context, { book, witness });
+        await measureRound({ ...context, peers: peersIn(round, context) }, { book, witness });
       }
     } finally {
       await witness.stop();
@@ -183,5 +183,5 @@ const NOTES = [
   'The toolset that hangs accepts connections and answers nothing, from before the process starts. When the hang ends, requests that wait are answered.',
   'A run is asked for every 20 ms until one is taken; the model is then shown the tools. The time begins with the first list that a toolset answered. By contract the first generation is built 2 s after the first answer when a toolset has not answered by then.',
   'Connected and listed: from the first request that any toolset got to the answer to the last list, all but that of the toolset that hangs, or in the start without a hang that of the last one in the index.',
-  'A peer takes runs when its own start is over. The floor, which has no runs, is shown with its first list; for it the toolset hangs for 3 s.',
+  'Peers are measured once. A peer takes runs when its own start is over. The floor, which has no runs, is shown with its first list; for it the toolset hangs for 3 s.',
 ];

@@ -9,6 +9,7 @@ import { cellText, limitText, numberText, spreadText } from '../../bench/report/
 import { CHART_FOLDER, reportFiles } from '../../bench/report/files.js';
 import { benchmarksPage } from '../../bench/report/page.js';
 import { REASONS } from '../../bench/report/reasons.js';
+import { isBetter } from '../../bench/report/summary.js';
 import { SCENARIOS } from '../../bench/scenarios/all.js';
 import { figure, rowOf, SAMPLE } from './sample-record.js';
 
@@ -57,6 +58,15 @@ test('a limit says what is asked of the figure and of the ratio', () => {
   expect(limitText(rowOf({ unit: '', limit: { atMost: 1, atLeast: 1 } }))).toBe('exactly 1');
   const ratio = { to: 'floor', spread: figure(1), atMost: 1.5 };
   expect(limitText(rowOf({ limit: { atLeast: 2 }, ratio }))).toBe('≥ 2 ms and ≤ 1.5 × floor');
+});
+
+test('a peer is better with less, with more where more is asked, and where exactly one figure is right with one that is nearer to it', () => {
+  expect(isBetter(figure(5), rowOf({ ours: figure(10) }))).toBe(true);
+  expect(isBetter(figure(5), rowOf({ ours: figure(10), limit: { atLeast: 1 } }))).toBe(false);
+  const exact = rowOf({ ours: figure(1), limit: { atMost: 1, atLeast: 1 } });
+  expect(isBetter(figure(0), exact)).toBe(false);
+  expect(isBetter(figure(1), { ...exact, ours: figure(3) })).toBe(true);
+  expect(isBetter({ cannot: 'is not told' }, exact)).toBe(false);
 });
 
 describe('the page', () => {
