@@ -17,6 +17,12 @@ interface Peer {
   readonly node?: 'newer';
 }
 
+/** Each peer was watched for three minutes, in which it listed nothing by itself. */
+const NO_POLL = 'lists no toolset again that announces nothing';
+const ONLY_FOR_RUNS = 'lists for runs only';
+/** Found by stopping one of three toolsets for 1.5 s and starting it again with other tools. */
+const EVERY_RUN_FAILS =
+  'while a toolset is down every run fails; afterwards a run sees the new tools of a 2026-era server, but with a 2025-era one that has lost its sessions every run goes on to fail';
 const ONLY_2025 = 'speaks the protocol of 2025 only';
 
 /** Peers whose tools can be looked at. Those that only answer runs are measured, and named, by the scenario P9. */
@@ -25,14 +31,32 @@ const PEERS: readonly Peer[] = [
     folder: 'langchain-adapters',
     name: 'LangChain adapters with a hook',
     package: '@langchain/mcp-adapters',
-    cannot: { modern: ONLY_2025 },
+    cannot: { modern: ONLY_2025, P6: NO_POLL },
   },
-  { folder: 'mcp-sdk', name: 'MCP SDK, listChanged', package: '@modelcontextprotocol/client' },
-  { folder: 'mcp-sdk-v1', name: 'MCP SDK v1, listChanged', package: '@modelcontextprotocol/sdk', cannot: { modern: ONLY_2025 } },
-  { folder: 'mastra', name: 'Mastra', package: '@mastra/mcp', lists: 'for each run', node: 'newer' },
-  { folder: 'openai-agents', name: 'OpenAI Agents', package: '@openai/agents', lists: 'for each run' },
-  { folder: 'ai-sdk', name: 'AI SDK', package: '@ai-sdk/mcp', lists: 'for each run', node: 'newer' },
-  { folder: 'mcp-use', name: 'mcp-use', package: 'mcp-use', cannot: { modern: ONLY_2025 } },
+  { folder: 'mcp-sdk', name: 'MCP SDK, listChanged', package: '@modelcontextprotocol/client', cannot: { P6: NO_POLL } },
+  {
+    folder: 'mcp-sdk-v1',
+    name: 'MCP SDK v1, listChanged',
+    package: '@modelcontextprotocol/sdk',
+    cannot: { modern: ONLY_2025, P6: NO_POLL },
+  },
+  { folder: 'mastra', name: 'Mastra', package: '@mastra/mcp', lists: 'for each run', node: 'newer', cannot: { P6: ONLY_FOR_RUNS } },
+  {
+    folder: 'openai-agents',
+    name: 'OpenAI Agents',
+    package: '@openai/agents',
+    lists: 'for each run',
+    cannot: { P4: EVERY_RUN_FAILS, P6: ONLY_FOR_RUNS },
+  },
+  {
+    folder: 'ai-sdk',
+    name: 'AI SDK',
+    package: '@ai-sdk/mcp',
+    lists: 'for each run',
+    node: 'newer',
+    cannot: { P4: EVERY_RUN_FAILS, P6: ONLY_FOR_RUNS },
+  },
+  { folder: 'mcp-use', name: 'mcp-use', package: 'mcp-use', cannot: { modern: ONLY_2025, P6: NO_POLL } },
 ];
 
 /** The folders of the peers in the sources; each has a `package.json`, a lock file and a `main.js` of its own. */

@@ -12,25 +12,11 @@ let client;
 let toolsets = [];
 let tools = {};
 let agent;
-let isSubscribed = false;
+const subscribed = new Set();
 
 async function list() {
   tools = await client.listTools();
   for (const { name } of toolsets) shown.takes(name, Object.entries(tools).find(([tool]) => tool.startsWith(`${name}_`))?.[1].description);
-}
-
-/** Lists again whenever a list has changed. Says whether that is possible. */
-async function subscribe() {
-  try {
-    for (const { name } of toolsets) {
-      // A list that fails leaves what was there.
-      await client.tools.onListChanged(name, () => void list().catch(() => undefined));
-    }
-    return true;
-  } catch {
-    // A server of the 2025 era: it is listed for each run.
-    return false;
-  }
 }
 
 answerCommands({
@@ -45,11 +31,16 @@ answerCommands({
       model: 'openai/gpt-5',
       tools: () => tools,
     });
-    isSubscribed = await subscribe();
+    for (const [name, version] of Object.entries(client.getServerProtocolVersions())) {
+      if (version !== '2026-07-28') continue;
+      subscribed.add(name);
+      // A list that fails leaves what was there.
+      await client.tools.onListChanged(name, () => void list().catch(() => undefined));
+    }
     return agent !== undefined;
   },
   async serves({ toolset }) {
-    if (!isSubscribed) await list();
+    if (!subscribed.has(toolset)) await list();
     return shown.of(toolset);
   },
 });
