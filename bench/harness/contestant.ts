@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { machineNow } from './clock.js';
 import type { Fleet } from './fleet.js';
 import type { NodeProcess } from './node-process.js';
@@ -77,7 +78,7 @@ export function firstSeen(running: Running, toolset: string): { of(revision: num
         for (;;) {
           const found = told.find((served) => served.revision >= revision);
           if (found !== undefined) return found.at;
-          if (running.tellsChanges !== true && ((await running.serves(toolset))?.revision ?? -1) >= revision) return machineNow();
+          if (running.tellsChanges !== true && (await revisionServed(running, { toolset, endsAt })) >= revision) return machineNow();
           if (machineNow() > endsAt) throw new Error(`Revision ${revision} of ${toolset} was not served within ${timeoutMs} ms.`);
           await new Promise((resolve) => setTimeout(resolve, 2));
         }
@@ -86,4 +87,19 @@ export function firstSeen(running: Running, toolset: string): { of(revision: num
       }
     },
   };
+}
+
+/** What is served now; -1 for nothing, for an error (its toolset may be down), and for no answer by `endsAt`. */
+async function revisionServed(running: Running, { toolset, endsAt }: { toolset: string; endsAt: number }): Promise<number> {
+  const over = new AbortController();
+  const tooLate = sleep(Math.max(0, endsAt - machineNow()), undefined, { signal: over.signal });
+  try {
+    return (await Promise.race([running.serves(toolset), tooLate]))?.revision ?? -1;
+  } catch {
+    // Whoever cannot say what it serves does not serve it yet; it is asked again until the time is over.
+    return -1;
+  } finally {
+    over.abort();
+    tooLate.catch(() => undefined);
+  }
 }

@@ -66,7 +66,7 @@ function outagesOf(mode: BenchContext['mode']): Outage[] {
 }
 
 /** All contestants of a lane watch the same toolsets and go through the same outages at the same time. */
-async function runLane({ mode, peers }: BenchContext, figures: ReadonlyMap<Outage, Figures>): Promise<void> {
+async function runLane({ mode, peers, say }: BenchContext, figures: ReadonlyMap<Outage, Figures>): Promise<void> {
   const outages = [...figures.keys()];
   const closed = outages.filter(({ how }) => how === 'closed');
   const killed = outages.filter(({ how }) => how === 'killed');
@@ -94,6 +94,7 @@ async function runLane({ mode, peers }: BenchContext, figures: ReadonlyMap<Outag
       ...killed.flatMap(({ era }, number) => (era === 'modern' ? [`k${number}_0`] : [])),
     ]);
     for (const contestant of [OURS, FLOOR, ...peers]) {
+      say(`${contestant.name} starts`);
       const why = contestant.cannot.P4;
       if (why !== undefined) for (const found of figures.values()) found.cannot(contestant.name, why);
       else await begin(contestant, { fleet: all, modern, running, figures });
@@ -241,5 +242,6 @@ const NOTES = [
   'The time begins when the port listens again. Retries are jittered: by contract a toolset that answers nothing is asked every 0.5 to 1 s, so the figures lie between 0 and 1 s and a round trip.',
   'A 2025-era server without sessions cannot push and is polled every 30 s; only an outage that a poll meets is noticed, hence the 60 s.',
   'Where several go down at the same moment and some of them stay away, those that return wait for the round that lists all of them. A round tries a list up to three times within 2 s before it is aborted, so by contract others are held up for 2 s at most.',
+  'A peer that does not tell its changes is asked what a run would be shown every few milliseconds, from the restart on. One that lists for each run is thereby shown at its best: the run that finds the toolset back pays the time for it.',
   'The floor asks again every 20 ms without any patience. It shows what the exchanges cost, not how a server should be treated.',
 ];
