@@ -3,6 +3,7 @@ import { fresh } from './p1-fresh.js';
 import { starve } from './p2-starve.js';
 import { exact } from './p3-exact.js';
 import { recover } from './p4-recover.js';
+import { swap } from './p5-swap.js';
 import { start } from './p7-start.js';
 import { runs } from './p9-runs.js';
 
@@ -12,6 +13,7 @@ export const SCENARIOS: readonly Scenario[] = [
   starve, // P2
   exact, // P3
   recover, // P4
+  swap, // P5
   start, // P7
   runs, // P9
 ];
