@@ -39,6 +39,8 @@ export interface NodeProcess {
   memory(): Promise<Memory>;
   /** CPU time used so far, user and system, in milliseconds. */
   cpuMs(): Promise<number>;
+  /** What keeps the event loop open now (`Timeout`, `TCPSocketWrap`, …), and how many of each. */
+  resources(): Promise<Readonly<Record<string, number>>>;
   /** Begins to measure the event loop's delay. */
   watchLoop(): Promise<void>;
   /** What the loop did since `watchLoop`. */
@@ -116,6 +118,7 @@ export function startNode({ script, args = [], env = {}, cwd, node = process.exe
     },
     memory: () => commander.give<Memory>('probe.memory'),
     cpuMs: () => commander.give<number>('probe.cpu'),
+    resources: () => commander.give<Readonly<Record<string, number>>>('probe.resources'),
     watchLoop: () => commander.give<void>('probe.watchLoop'),
     loopDelay: () => commander.give<LoopDelay>('probe.loopDelay'),
     startProfile: () => commander.give<void>('probe.startProfile'),

@@ -36,3 +36,11 @@ export function isStable({ min, max }: Spread, floor = 0): boolean {
 export function ratios(ours: readonly number[], other: readonly number[]): number[] {
   return ours.map((value, round) => value / (other[round] ?? Number.NaN)).filter((ratio) => Number.isFinite(ratio));
 }
+
+/** The slope of the line that lies nearest to the points (least squares); NaN for fewer than two different `x`. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;
+  const covariance = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  return covariance / points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+}

@@ -22,6 +22,11 @@ answerCommands({
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000;
   },
+  'probe.resources': () => {
+    const counts: Record<string, number> = {};
+    for (const name of process.getActiveResourcesInfo()) counts[name] = (counts[name] ?? 0) + 1;
+    return counts;
+  },
   'probe.watchLoop': () => {
     loop.disable();
     loop = monitorEventLoopDelay({ resolution: 1 });

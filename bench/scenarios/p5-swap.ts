@@ -23,7 +23,7 @@ const AFTERMATH_MS = 15;
 export const swap: Scenario = {
   goal: 'P5',
   title: 'A swap does not stall the event loop',
-  seconds: { quick: 0, full: 100 },
+  seconds: { quick: 0, full: 45 },
   async run(context) {
     const figures = { p50: new Figures(), max: new Figures(), cpu: new Figures(), start: new Figures() };
     for (let round = 1; round <= context.rounds; round++) {

@@ -1,4 +1,4 @@
-import { isStable, median, quantile, ratios, spreadOf } from '../../bench/harness/statistics.js';
+import { isStable, median, quantile, ratios, slope, spreadOf } from '../../bench/harness/statistics.js';
 
 test('a quantile lies between two values in proportion, and the order of the values does not matter', () => {
   expect(quantile([30, 10, 20, 40], 0)).toBe(10);
@@ -22,4 +22,9 @@ test('rounds are stable when the greatest is at most twice the least, or when al
 
 test('ratios are those of the same round, and a round without a counterpart has none', () => {
   expect(ratios([10, 30, 50], [5, 10])).toEqual([2, 3]);
+});
+
+test('the slope of points on a line is that of the line, and noise to both sides does not change it', () => {
+  expect(slope([0, 1, 2, 3].map((x) => [x, 5 + 2 * x]))).toBeCloseTo(2);
+  expect(slope([0, 1, 2, 3, 4].map((x) => [x, 7 + (x % 2 === 0 ? 1 : -1)]))).toBeCloseTo(0);
 });
