@@ -6,14 +6,14 @@ import { type BenchContext, peersIn, type Scenario } from '../harness/scenario.j
 import { OURS, type RunningService, startService } from '../harness/service.js';
 import { quantile } from '../harness/statistics.js';
 import { startWitness, type Witness } from '../harness/witness.js';
-import { Book, CHANGES, notesOf, rowsOf, WARM_UP, WINDOWS } from './p1-rows.js';
+import { Book, CHANGES, CHANGES_OF_ONE, notesOf, restAfterSwapMs, rowsOf, WARM_UP, WINDOWS } from './p1-rows.js';
 
 const FIRST_TOOL = 't0_find_documents_0';
 
 export const fresh: Scenario = {
   goal: 'P1',
   title: 'A change is seen by the next run',
-  seconds: { quick: 8, full: 100 },
+  seconds: { quick: 11, full: 150 },
   async run(context) {
     const sizes = context.mode === 'quick' ? [1, 40] : [1, 300];
     const book = new Book();
@@ -56,12 +56,13 @@ async function measureRound(context: BenchContext, { fleet, book, witness }: Pla
       book.of('p50', size, window).add(contestant, quantile(times, 0.5));
       book.of('p99', size, window).add(contestant, quantile(times, 0.99));
     };
-    const changes = context.mode === 'quick' ? 8 : CHANGES;
+    const changes = context.mode === 'quick' ? 8 : size === 1 ? CHANGES_OF_ONE : CHANGES;
+    const restMs = size === 1 ? restAfterSwapMs(window) : 0;
     const options = { modelUrl: witness.modelUrl, ...(window !== 100 && { debounceMs: window }) };
     const ours = await startService(fleet, options);
     await using(ours, async () => {
       const prove = size === 1 ? (revision: number) => proveByRun({ service: ours, witness, revision, book }) : undefined;
-      note(OURS.name, await changeToServed(ours, { fleet, changes, afterEach: prove }));
+      note(OURS.name, await changeToServed(ours, { fleet, changes, restMs, afterEach: prove }));
     });
     const floor = await FLOOR.start(fleet, { debounceMs: window });
     await using(floor, async () => {
@@ -71,7 +72,7 @@ async function measureRound(context: BenchContext, { fleet, book, witness }: Pla
     if (context.mode === 'full' && size === 1) {
       const running = await startService(fleet, options);
       await using(running, async () => {
-        const times = await changeToRun(running, { fleet, witness });
+        const times = await changeToRun(running, { fleet, witness, changes, restMs });
         book.of('run p50', size, window).add(OURS.name, quantile(times, 0.5));
         book.of('run p99', size, window).add(OURS.name, quantile(times, 0.99));
       });
@@ -116,11 +117,13 @@ async function using<T>(running: Running, work: () => Promise<T>): Promise<T> {
 interface Changes {
   readonly fleet: Fleet;
   readonly changes: number;
+  /** A further pause after each change. */
+  readonly restMs?: number;
   readonly afterEach?: ((revision: number) => Promise<void>) | undefined;
 }
 
 /** How long after each change the next run would see it, in milliseconds: one toolset at a time, each change announced. */
-async function changeToServed(running: Running, { fleet, changes, afterEach }: Changes): Promise<number[]> {
+async function changeToServed(running: Running, { fleet, changes, restMs, afterEach }: Changes): Promise<number[]> {
   const times: number[] = [];
   for (let sample = -WARM_UP; sample < changes; sample++) {
     const toolset = `t${(sample + WARM_UP) % fleet.toolsets.length}`;
@@ -130,7 +133,7 @@ async function changeToServed(running: Running, { fleet, changes, afterEach }: C
     const at = await seen.of(change.revision, 20_000);
     if (sample >= 0) times.push(at - change.changedAt);
     await afterEach?.(change.revision);
-    await pause();
+    await pause(restMs);
   }
   return times;
 }
@@ -144,9 +147,12 @@ async function proveByRun(given: { service: RunningService; witness: Witness; re
 }
 
 /** Runs one after another while the toolset changes: how long after each change the first run began that was shown it. */
-async function changeToRun(service: RunningService, { fleet, witness }: { fleet: Fleet; witness: Witness }): Promise<number[]> {
+async function changeToRun(
+  service: RunningService,
+  { fleet, witness, changes, restMs }: { fleet: Fleet; witness: Witness; changes: number; restMs: number },
+): Promise<number[]> {
   const times: number[] = [];
-  for (let sample = -WARM_UP; sample < CHANGES; sample++) {
+  for (let sample = -WARM_UP; sample < changes; sample++) {
     const changing = fleet.change(['t0']);
     for (;;) {
       const run = await witness.run(service);
@@ -156,7 +162,7 @@ async function changeToRun(service: RunningService, { fleet, witness }: { fleet:
       if (sample >= 0) times.push(Math.max(0, run.begunAt - change.changedAt));
       break;
     }
-    await pause();
+    await pause(restMs);
   }
   return times;
 }
@@ -172,5 +178,5 @@ async function idleLists(floor: Awaited<ReturnType<typeof FLOOR.start>>, changes
   return times;
 }
 
-/** Between 10 and 40 ms, so that the changes fall into no rhythm of anything else. */
-const pause = () => sleep(10 + 30 * Math.random());
+/** Between 10 and 40 ms more than asked for, so that the changes fall into no rhythm of anything else. */
+const pause = (restMs = 0) => sleep(restMs + 10 + 30 * Math.random());

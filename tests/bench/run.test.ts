@@ -1,6 +1,7 @@
 import type { ScenarioResult } from '../../bench/harness/result.js';
 import { runScenarios } from '../../bench/harness/run.js';
 import type { BenchContext, Scenario } from '../../bench/harness/scenario.js';
+import { SCENARIOS } from '../../bench/scenarios/all.js';
 import { figure, rowOf } from './sample-record.js';
 
 function scenario(goal: string, run: (context: BenchContext) => Promise<Partial<ScenarioResult>>): Scenario {
@@ -57,4 +58,8 @@ test('a scenario is told how it is to measure', async () => {
   });
   await run([asked], 'quick');
   expect(told).toEqual({ mode: 'quick', rounds: 1, seed: 7, peers: [] });
+});
+
+test('all quick scenarios together take at most 90 s', () => {
+  expect(SCENARIOS.reduce((sum, { seconds }) => sum + seconds.quick, 0)).toBeLessThanOrEqual(90);
 });
