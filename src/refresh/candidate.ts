@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assembleCatalog, type Catalog } from '../core/catalog.js';
 import { CodedError } from '../core/errors.js';
 import type { CatalogChange } from '../core/round-state.js';
@@ -57,8 +58,12 @@ function apply(base: Catalog | null, changes: readonly ChangedToolset[]): Catalo
 type Attempt<Agent> = { readonly error: null; readonly agent: Agent; readonly catalog: Catalog } | { readonly error: CodedError };
 
 async function tryBuild<Agent>(build: Build<Agent>, catalog: Catalog): Promise<Attempt<Agent>> {
+  // With thousands of tools, to assemble a catalog, to build the agent and to conclude the round take a while each; between them others have their turn.
+  await nextTurn();
   try {
-    return { error: null, agent: await build(catalog), catalog };
+    const agent = await build(catalog);
+    await nextTurn();
+    return { error: null, agent, catalog };
   } catch (cause) {
     // The failure is the answer: the round is recorded as rejected with it, and the live agent stays.
     const reason = cause instanceof Error ? cause.message : String(cause);
