@@ -9,7 +9,7 @@ export interface RunOptions extends Omit<BenchContext, 'say'> {
   readonly say: (line: string) => void;
   /** Takes each result as soon as it is there, so that an interrupted run has its results so far. */
   readonly keep: (result: ScenarioResult) => void;
-  /** Gives up a scenario that takes so many times as long as it says. */
+  /** Gives up a scenario that takes so many times as long as it says, which is without peers. */
   readonly patience?: number;
 }
 
@@ -21,7 +21,8 @@ const AT_LEAST_SECONDS = 60;
  * others go on. In a quick run a broken limit is another; a full run reports that, and judges nothing.
  */
 export async function runScenarios(scenarios: readonly Scenario[], options: RunOptions): Promise<string[]> {
-  const { say, keep, patience = 5, ...context } = options;
+  const { say, keep, ...context } = options;
+  const { patience = context.peers.length === 0 ? 5 : 15 } = options;
   const steps = scenarios.map(({ goal, seconds }) => ({ goal, seconds: seconds[context.mode] }));
   const progress = new Progress(steps, say);
   const wrong: string[] = [];
