@@ -11,6 +11,9 @@ import { onAbort } from './time-limit.js';
 
 const MAX_REDIRECTS = 5;
 
+/** Why a request is aborted whose answer was read, or is of no use any more. */
+const OVER = new Error('The exchange is over.');
+
 /** What one tool call adds to its requests: the user's headers, and a signal that frees the socket when the call is over. */
 export interface UserCall {
   readonly headers: Readonly<Record<string, string>>;
@@ -99,7 +102,8 @@ export class Wire {
     const end = () => {
       this.#live.delete(controller);
       for (const each of forget) each();
-      controller.abort();
+      // With a reason at hand: without one, an exception with its stack is made for each answer.
+      controller.abort(OVER);
     };
     this.#live.add(controller);
     if (sources.some((signal) => signal.aborted)) stop();
