@@ -79,7 +79,7 @@ export const ERROR_CODES = {
   LIST_INCOMPLETE: {
     patience: 'later',
     text: 'The walk over the pages did not reach the end: a page is missing, a cursor came twice, or there are too many pages.',
-    remedy: "Mend the toolset's paging.",
+    remedy: "Mend the toolset's paging. Where the list ends, leave `nextCursor` out: an empty one is followed like any other.",
   },
   LIST_MALFORMED: {
     patience: 'later',
