@@ -20,7 +20,7 @@ What it costs to keep an agent current, and how that compares. This page is made
 Everybody is measured in fresh processes, in turn, for several rounds. A figure is the median of the rounds, with the least and the greatest round in brackets. A figure whose rounds lie more than 2 × apart
 is called unstable, because such a median says little. Compare the figures of one row with each other rather than with those of another machine.`;
 
-const HOW = `\`npm run bench:quick\` checks the counts and some generous ratios in at most 90 s; it runs with every change. \`npm run bench\` measures everything but the peers in about ten minutes,
+const HOW = `\`npm run bench:quick\` checks the counts and some generous ratios in at most 90 s; it runs with every change. \`npm run bench\` measures everything but the peers in about twenty minutes,
 \`npm run bench:peers\` installs the peers, each in a folder of its own, and measures them too, and \`npm run bench:report\` makes this page from the results. \`npm run bench -- --only P1,P5 --rounds 5\` measures some goals anew and keeps the others' figures.`;
 
 /** There are eleven goals, P1 to P11. */

@@ -15,7 +15,7 @@ export const CHANGES_OF_ONE = 9;
 export const WARM_UP = 3;
 
 /**
- * From the fourth swap in a row on, the service lets the notifications of a toolset wait for this long after its last swap, so that one that
+ * From the third swap in a row on, the service lets the notifications of a toolset wait for this long after its last swap, so that one that
  * changes all the time is not slowed down for good. What is asked here is how soon a change is seen that follows no other.
  */
 export function restAfterSwapMs(windowMs: number): number {
@@ -96,7 +96,7 @@ const named = (toolsets: number) => `${toolsets} toolset${toolsets === 1 ? '' : 
 
 export function notesOf({ mode, peers }: BenchContext, { provenRuns }: Book): string[] {
   return [
-    `In each process ${WARM_UP} changes warm up and ${CHANGES} are measured, with a pause of 10 to 40 ms after each. Where there is one toolset ${CHANGES_OF_ONE} are measured, and it rests for ${restAfterSwapMs(100)} ms after each, ${restAfterSwapMs(0)} ms without a window: from the fourth swap in a row on a toolset's changes keep that pace. A toolset may cause 20 swaps in a row, so one process takes no more of a single toolset; p99 is therefore nearly the slowest of a round.`,
+    `In each process ${WARM_UP} changes warm up and ${CHANGES} are measured, with a pause of 10 to 40 ms after each. Where there is one toolset ${CHANGES_OF_ONE} are measured, and it rests for ${restAfterSwapMs(100)} ms after each, ${restAfterSwapMs(0)} ms without a window: from the third swap in a row on a toolset's changes keep that pace. A toolset may cause 20 swaps in a row, so one process takes no more of a single toolset; p99 is therefore nearly the slowest of a round.`,
     'The time begins when the toolset has changed and is about to announce it, and ends when the event of the new generation has arrived at a client of `GET /refresh/events`. Both are read from the machine’s monotonic clock.',
     `After each of these events with one toolset a real run was begun: in all ${provenRuns} of them the model was shown the new description. A run that is shown an older one would end the benchmark with an error.`,
     'The floor lists when it is notified, after the same window, and looks at the first description only. Its idle `tools/list` is measured in the same process, with the same pauses.',

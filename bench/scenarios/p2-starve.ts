@@ -231,7 +231,7 @@ function rowsOf(book: Book, { mode }: BenchContext): Row[] {
 
 const NOTES = [
   'The age of what is served is, at each moment, how long ago the oldest change was made that is not served yet; the greatest one counts, until the last change is served, or 10 s after it.',
-  'Each change that is served costs a swap, and a toolset may cause 20 in a row and 6 a minute after that. From the fourth in a row on its notifications keep a pace, so that the swaps last longer; a toolset that goes on for more than some ten seconds is served late by design.',
+  'Each change that is served costs a swap, and a toolset may cause 20 in a row and 6 a minute after that. From the third in a row on its notifications keep a pace, so that the swaps last longer; a toolset that goes on for more than some ten seconds is served late by design.',
   'With the default window of 100 ms the changes come as fast as it ends: the more of them come a little later than that, the more swaps there are, and the sooner the 20 are used up.',
   'Lists are counted by the toolsets, rebuilds by the events of new generations. The counters are read when no list has come for 1.5 s, so the second look that follows a notification without a change is among them.',
   'The stall is the longest delay of a timer of 1 ms in the measured process. It contains what the machine does besides.',

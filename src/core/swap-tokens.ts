@@ -24,8 +24,8 @@ export function payToken(bucket: SwapTokens, now: number): SwapTokens {
   return { left: Math.max(0, tokensAt(bucket, now) - 1), at: now };
 }
 
-/** From so many tokens down, a toolset has just caused several swaps in a row. */
-const IN_A_ROW = CAPACITY - 2.5;
+/** From so many tokens down, a toolset has just caused at least two swaps in a row. */
+const IN_A_ROW = CAPACITY - 1.5;
 const SHORTEST_PACE_MS = 280;
 const LONGEST_PACE_MS = 800;
 
