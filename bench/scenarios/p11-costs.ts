@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { machineNow } from '../harness/clock.js';
 import { type Fleet, startFleet } from '../harness/fleet.js';
 import { oneChange } from '../harness/one-change.js';
 import { ADMIN, type RunningService, type ServiceOptions, startService } from '../harness/service.js';
@@ -22,15 +23,27 @@ export interface InUse {
   readonly sockets: number;
 }
 
-/** Makes so many changes, one after another, each of the next toolset, and says what one of them cost. */
+/** A toolset that changes again sooner than this after its last swap is made to wait (`paceMs` in src/core/swap-tokens.ts). */
+const REST_MS = 300;
+
+/**
+ * Makes so many changes, one after another, each of the next toolset, and says what one of them cost. Where there are few toolsets it pauses,
+ * so that none of them is made to wait for having changed just before.
+ */
 export async function costOfChanges(
   service: RunningService,
   { fleet, changes, from = 0 }: { fleet: Fleet; changes: number; from?: number },
 ): Promise<ChangeCost> {
   const before = await service.process.cpuMs();
   const times: number[] = [];
-  for (let number = from; number < from + changes; number++)
-    times.push(await oneChange(service, { fleet, toolset: `t${number % fleet.toolsets.length}` }));
+  const restsUntil = new Map<string, number>();
+  for (let number = from; number < from + changes; number++) {
+    const toolset = `t${number % fleet.toolsets.length}`;
+    const restMs = (restsUntil.get(toolset) ?? 0) - machineNow();
+    if (restMs > 0) await sleep(restMs);
+    times.push(await oneChange(service, { fleet, toolset }));
+    restsUntil.set(toolset, machineNow() + REST_MS);
+  }
   return { cpu: ((await service.process.cpuMs()) - before) / changes, served: quantile(times, 0.5) };
 }
 

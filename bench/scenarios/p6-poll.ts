@@ -25,7 +25,7 @@ interface Sizes {
 
 const SIZES: Readonly<Record<BenchContext['mode'], Sizes>> = {
   quick: {
-    ...{ toolsets: 60, intervalSeconds: 4, intervals: 1, idleSeconds: 2, warmUpCycles: 60, cycles: 100 },
+    ...{ toolsets: 40, intervalSeconds: 3, intervals: 1, idleSeconds: 1, warmUpCycles: 40, cycles: 60 },
     limits: { ratio: 6, slope: 2_000, busiest: 5, loopMs: undefined },
   },
   full: {
@@ -40,7 +40,7 @@ const HEAP_TOOLSETS = 10;
 export const polling: Scenario = {
   goal: 'P6',
   title: 'A poll of unchanged toolsets',
-  seconds: { quick: 20, full: 180 },
+  seconds: { quick: 16, full: 180 },
   async run(context) {
     const sizes = SIZES[context.mode];
     const figures = new Map(MEASURES.map((name) => [name, new Figures()]));
@@ -149,7 +149,6 @@ async function pollOfFloor(fleet: Fleet, sizes: Sizes): Promise<Partial<Record<M
   const floor = await FLOOR.start(fleet);
   try {
     const poll = () => floor.process.commander.give('poll', { overMs: sizes.intervalSeconds * 1_000 });
-    if (sizes.toolsets < 100) await poll();
     await sleep(500);
     const idleMs = await idleCpu(floor.process, sizes.idleSeconds);
     const rounds = async () => {

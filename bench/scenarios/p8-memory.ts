@@ -11,13 +11,13 @@ import { OURS } from '../harness/service.js';
 const SIZES = { quick: { small: 10, large: 110, limit: 260 }, full: { small: 10, large: 1_000, limit: 130 } } as const;
 const STRETCH_KB = 100;
 /** What a start has left behind is let go of meanwhile. */
-const SETTLE_MS = 2_000;
+const SETTLE_MS = 1_000;
 
 /** P8: what one more watched toolset keeps on the heap. */
 export const memory: Scenario = {
   goal: 'P8',
   title: 'Memory of a watched toolset',
-  seconds: { quick: 13, full: 100 },
+  seconds: { quick: 9, full: 100 },
   async run(context) {
     const sizes = SIZES[context.mode];
     const heap = new Figures();
