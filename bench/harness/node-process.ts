@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { readLines } from '../../tests/support/lines.js';
 import { Commander } from './commands.js';
 
 /** The compiled probe: it is loaded into every process that is measured. */
@@ -131,17 +132,4 @@ export function startNode({ script, args = [], env = {}, cwd, node = process.exe
       clearTimeout(timer);
     },
   };
-}
-
-function readLines(stream: ChildProcess['stdout'], take: (line: string) => void): void {
-  let rest = '';
-  stream?.setEncoding('utf8');
-  stream?.on('data', (text: string) => {
-    const parts = (rest + text).split('\n');
-    rest = parts.pop() ?? '';
-    for (const part of parts) take(part);
-  });
-  stream?.on('end', () => {
-    if (rest !== '') take(rest);
-  });
 }

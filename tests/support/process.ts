@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onCleanup } from './cleanup.js';
+import { readLines } from './lines.js';
 import { until } from './until.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -47,11 +48,11 @@ export function startService(
   const lines: string[] = [];
   const stdout: string[] = [];
   const stderr: string[] = [];
-  collect(child.stdout, (line) => {
+  readLines(child.stdout, (line) => {
     stdout.push(line);
     lines.push(line);
   });
-  collect(child.stderr, (line) => {
+  readLines(child.stderr, (line) => {
     stderr.push(line);
     lines.push(line);
   });
@@ -95,18 +96,4 @@ export function startService(
       return exited;
     },
   };
-}
-
-/** Hands on whole lines; text that does not end with a line break is handed on when the stream ends. */
-function collect(stream: ChildProcess['stdout'], take: (line: string) => void): void {
-  let rest = '';
-  stream?.setEncoding('utf8');
-  stream?.on('data', (text: string) => {
-    const parts = (rest + text).split('\n');
-    rest = parts.pop() ?? '';
-    for (const part of parts) take(part);
-  });
-  stream?.on('end', () => {
-    if (rest !== '') take(rest);
-  });
 }
