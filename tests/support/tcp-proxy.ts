@@ -1,5 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onCleanup } from './cleanup.js';
+import { listenOnLoopback } from './ports.js';
 
 export type Direction = 'up' | 'down' | 'both';
 
@@ -102,10 +103,7 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
     carry(link, 'down');
     touch(link);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  await listenOnLoopback(server);
   const { port } = server.address() as AddressInfo;
 
   const set = (flags: { up: boolean; down: boolean }, direction: Direction, on: boolean) => {
