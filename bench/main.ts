@@ -11,7 +11,7 @@ const { only, out, ...options } = readOptions(process.argv.slice(2));
 const peers = options.peers ? installedPeers() : [];
 const unknown = only.filter((goal) => !SCENARIOS.some((scenario) => scenario.goal === goal));
 if (unknown.length > 0) throw new Error(`There is no scenario for ${unknown.join(', ')}.`);
-const chosen = SCENARIOS.filter(({ goal, seconds }) => seconds[options.mode] > 0 && (only.length === 0 || only.includes(goal)));
+const chosen = SCENARIOS.filter(({ goal, seconds }) => (only.length === 0 ? seconds[options.mode] > 0 : only.includes(goal)));
 
 // Only an exit of its own ends the processes that a scenario has started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

@@ -23,7 +23,7 @@ export function peersIn(round: number, { peers }: Pick<BenchContext, 'peers'>): 
 export interface Scenario {
   readonly goal: string;
   readonly title: string;
-  /** About how long it takes, in seconds, by mode; 0 leaves it out. For the progress line's time left. */
+  /** About how long it takes, in seconds, by mode; 0 leaves it out unless it is asked for by name. For the progress line's time left. */
   readonly seconds: { readonly quick: number; readonly full: number };
   run(context: BenchContext): Promise<ScenarioResult>;
 }

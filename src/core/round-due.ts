@@ -42,7 +42,9 @@ const GATHER_MS = 1_000;
  */
 export function openForArrival(draft: Draft, trigger: Trigger): void {
   let onTheirWay = 0;
-  for (const { listedAt, work } of draft.toolsets.values()) if (listedAt === null && work.doing === 'listing') onTheirWay += 1;
+  for (const { listedAt, failure, work } of draft.toolsets.values()) {
+    if (listedAt === null && failure === null && work.doing === 'listing') onTheirWay += 1;
+  }
   const { now } = draft.moment;
   if (onTheirWay <= FEW_ON_THEIR_WAY) openAtOnce(draft, trigger);
   else change(draft, { window: within(draft.state.window, { now, ms: GATHER_MS, trigger }) });

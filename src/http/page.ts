@@ -22,8 +22,9 @@ const POLICY = [
 ].join('; ');
 
 /**
- * The policy of the frame into which the page writes a view that it had to fetch with a token. It is as wide as any view's may be; the view's own
- * one, which is narrower, is the first thing that is written. The sandbox gives it an origin of its own in any case.
+ * The policy of the frame into which the page writes a view that it had to fetch with a token. It allows what
+ * the policy of any view may allow. The page then writes the view's own policy, which allows less, before the view itself. The sandbox gives the frame an
+ * origin of its own in any case.
  */
 const FRAME_POLICY = [
   'sandbox allow-scripts',

@@ -50,12 +50,8 @@ function refuseUnknown(toolset: string | undefined, refresher: LiveAgents<unknow
     if (!(error instanceof RangeError)) throw error;
     const names = refresher.status().toolsets.map(({ name }) => name);
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
-    const known =
-      names.length === 0
-        ? 'none'
-        : `${closestFirst(names, toolset ?? '')
-            .slice(0, NAMED)
-            .join(', ')}${more}`;
+    const closest = closestFirst(names, toolset ?? '').slice(0, NAMED);
+    const known = names.length === 0 ? 'none' : `${closest.join(', ')}${more}`;
     throw new Problem(404, 'unknown_toolset', `The index names no toolset ${JSON.stringify(toolset)}. It names: ${known}.`);
   };
 }

@@ -5,12 +5,12 @@ const DECODERS = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createIn
 
 /**
  * The body without its content encoding. No request asks for one, but some proxies compress whatever they pass on. An encoding that is
- * not known leaves the body as it is; then it is no JSON, and the answer is refused as such.
+ * not known, or several at once, leave the body as it is; then it is no JSON, and the answer is refused as such.
  */
 export function decoded(body: Readable, encoding: string | string[] | undefined): Readable {
-  const [name = ''] = String(encoding ?? '')
-    .split(',')
-    .map((each) => each.trim().toLowerCase());
+  const name = String(encoding ?? '')
+    .trim()
+    .toLowerCase();
   const create = Object.hasOwn(DECODERS, name) ? DECODERS[name as keyof typeof DECODERS] : undefined;
   if (create === undefined) return body;
   // Whoever reads the decoded body gets the error; here it needs no second answer.

@@ -38,7 +38,7 @@ export interface WireRequest {
   readonly call?: UserCall | undefined;
 }
 
-/** Status, headers and body of an HTTP answer, as far as anybody here needs them. */
+/** What is read of an HTTP answer: its status, its headers by lower-case name, and its body, already decompressed. */
 export interface HttpAnswer {
   readonly status: number;
   /** Whether the status is 2xx. */

@@ -520,6 +520,16 @@ describe('the start (11.1)', () => {
     expect(swaps.at(-1)).toMatchObject({ swapped: ['t299'], at: 9_070 });
   });
 
+  test('toolsets that fail from the start hold up nobody who arrives late', () => {
+    const driver = new RoundDriver();
+    driver.add('a', 'v1', { takesMs: 100 });
+    for (let number = 0; number < 30; number += 1) driver.add(`down${number}`, { fails: 'TOOLSET_UNREACHABLE' }, { takesMs: 1_500 });
+    driver.add('slow', 'v1', { takesMs: 6_000 });
+    driver.index();
+    driver.run(8_000);
+    expect(driver.rounds.filter(({ outcome }) => outcome === 'swapped').at(-1)).toMatchObject({ swapped: ['slow'], at: 6_000 });
+  });
+
   test('it waits 2 s for the others after the first one has answered; a late one joins when it answers', () => {
     const driver = new RoundDriver();
     driver.add('a', 'v1', { takesMs: 100 });

@@ -19,7 +19,7 @@ export function readPlaces(dataDir: string, file: string): readonly Place[] {
   return placeList.parse(JSON.parse(readFileSync(join(dataDir, file), 'utf8')));
 }
 
-/** The place whose name has most words of `name`; undefined when none has any. */
+/** The place whose name shares the most words with `name`; undefined when no place's name shares one. */
 export function findPlace(places: readonly Place[], name: string): Place | undefined {
   const words = stemsOf(name);
   const scored = places.map((place) => {
